@@ -1,0 +1,163 @@
+# The house rules of the build: one set of flags for everything, and four functions
+# that make a folder a library, a program, a test or a proof that its headers stand alone.
+include_guard(GLOBAL)
+
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+option(VX_CCACHE "Compile through ccache when it is installed" ON)
+set(VX_SANITIZE "" CACHE STRING "Sanitizers for the whole build, for example address,undefined")
+
+# ccache only trusts precompiled headers when told which of its checks they upset.
+find_program(VX_CCACHE_PROGRAM ccache)
+if(VX_CCACHE AND VX_CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;${VX_CCACHE_PROGRAM}")
+endif()
+
+# Options of every target of ours; packages are system headers and stay outside the warnings.
+add_library(vx_flags INTERFACE)
+target_compile_options(vx_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+  -Wold-style-cast -Wimplicit-fallthrough -Werror -fno-omit-frame-pointer)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(vx_flags INTERFACE
+    -Wduplicated-cond -Wlogical-op
+    # False alarms of GCC 12 in its own headers once inlined (string, optional, variant).
+    -Wno-restrict -Wno-maybe-uninitialized -Wno-array-bounds
+    -Wno-stringop-overflow -Wno-stringop-overread
+    # Without it ccache cannot see what a precompiled header was made of.
+    -fpch-preprocess)
+endif()
+if(VX_SANITIZE)
+  target_compile_options(vx_flags INTERFACE
+    -fsanitize=${VX_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(vx_flags INTERFACE -fsanitize=${VX_SANITIZE})
+endif()
+
+# Precompiled headers are built once per flavour and shared by all targets of that flavour.
+function(_vx_pch target header)
+  file(GENERATE OUTPUT "${CMAKE_BINARY_DIR}/pch/${target}.cc" CONTENT "// Carrier of the precompiled header.\n")
+  add_library(${target} OBJECT "${CMAKE_BINARY_DIR}/pch/${target}.cc")
+  target_link_libraries(${target} PRIVATE vx_flags fmt::fmt ${ARGN})
+  target_precompile_headers(${target} PRIVATE "${header}")
+endfunction()
+
+# Every target of ours: flags, include roots, the shared precompiled header.
+function(_vx_common target pch)
+  target_link_libraries(${target} PRIVATE vx_flags)
+  target_precompile_headers(${target} REUSE_FROM ${pch})
+endfunction()
+
+# vx_library(NAME <n> [EXCEPT <names>] [DEPS <targets>] [DEFINES <definitions>] [INCLUDE <dirs>]
+#            [RECURSE] [OPTIONAL_BUILD])
+# The *.cc of this folder (with RECURSE of those below too) as a static library that other folders
+# include from the root src/. A folder with no *.cc yet is an interface library.
+function(vx_library)
+  cmake_parse_arguments(A "RECURSE;OPTIONAL_BUILD" "NAME" "EXCEPT;DEPS;DEFINES;INCLUDE" ${ARGN})
+  if(A_RECURSE)
+    file(GLOB_RECURSE A_SOURCES CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
+  else()
+    file(GLOB A_SOURCES CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
+  endif()
+  foreach(name IN LISTS A_EXCEPT)
+    list(REMOVE_ITEM A_SOURCES "${CMAKE_CURRENT_SOURCE_DIR}/${name}")
+  endforeach()
+  if(NOT A_SOURCES)
+    add_library(${A_NAME} INTERFACE)
+    target_include_directories(${A_NAME} INTERFACE "${PROJECT_SOURCE_DIR}/src" ${A_INCLUDE})
+    target_link_libraries(${A_NAME} INTERFACE ${A_DEPS})
+    target_compile_definitions(${A_NAME} INTERFACE ${A_DEFINES})
+    return()
+  endif()
+  add_library(${A_NAME} STATIC ${A_SOURCES})
+  target_include_directories(${A_NAME} PUBLIC "${PROJECT_SOURCE_DIR}/src" ${A_INCLUDE})
+  target_link_libraries(${A_NAME} PUBLIC ${A_DEPS} fmt::fmt)
+  target_compile_definitions(${A_NAME} PUBLIC ${A_DEFINES})
+  _vx_common(${A_NAME} vx_pch)
+  if(A_OPTIONAL_BUILD)
+    set_target_properties(${A_NAME} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+endfunction()
+
+# vx_planted_library(<library> <options of vx_library>): the same sources again as <library>_planted,
+# with the planted bugs compiled in. Built only when asked for.
+option(VX_PLANTED "Offer the planted-bug flavour of core, agent and sim" ON)
+function(vx_planted_library name)
+  if(VX_PLANTED)
+    vx_library(NAME ${name}_planted ${ARGN} DEFINES VX_PLANTED_BUGS=1 OPTIONAL_BUILD)
+  endif()
+endfunction()
+
+# vx_program(NAME <n> SOURCES <files> [DEPS <targets>] [OPTIONAL_BUILD])
+# Programs land in <build>/bin.
+function(vx_program)
+  cmake_parse_arguments(A "OPTIONAL_BUILD" "NAME" "SOURCES;DEPS" ${ARGN})
+  add_executable(${A_NAME} ${A_SOURCES})
+  target_link_libraries(${A_NAME} PRIVATE ${A_DEPS} fmt::fmt)
+  target_include_directories(${A_NAME} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/src")
+  set_target_properties(${A_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+  _vx_common(${A_NAME} vx_pch)
+  if(A_OPTIONAL_BUILD)
+    set_target_properties(${A_NAME} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+endfunction()
+
+# vx_test(NAME <n> [DEPS <targets>] [DEFINES <definitions>] [LABELS <labels>] [TIMEOUT <seconds>])
+# All *.cc of this folder as one test binary and one ctest entry: starting a process per test
+# costs more than the tests. A folder without sources is skipped.
+function(vx_test)
+  cmake_parse_arguments(A "" "NAME;TIMEOUT" "DEPS;DEFINES;LABELS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
+  if(NOT sources)
+    return()
+  endif()
+  if(NOT A_TIMEOUT)
+    set(A_TIMEOUT 120)
+  endif()
+  add_executable(${A_NAME} ${sources})
+  target_link_libraries(${A_NAME} PRIVATE ${A_DEPS} fmt::fmt GTest::gmock GTest::gtest_main rapidcheck)
+  target_include_directories(${A_NAME} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/src")
+  target_compile_definitions(${A_NAME} PRIVATE ${A_DEFINES})
+  set_target_properties(${A_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+  _vx_common(${A_NAME} vx_test_pch)
+  add_test(NAME ${A_NAME} COMMAND ${A_NAME} --gtest_brief=1)
+  set_tests_properties(${A_NAME} PROPERTIES TIMEOUT ${A_TIMEOUT} LABELS "${A_LABELS}")
+endfunction()
+
+# vx_headers_alone(<folders>): target of the same name with one translation unit per header that
+# includes that header twice and nothing else, without the precompiled header. A header that leans on
+# what its includer happened to include fails here.
+function(vx_headers_alone)
+  set(units "")
+  foreach(folder IN LISTS ARGN)
+    file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
+         "${PROJECT_SOURCE_DIR}/${folder}/*.h")
+    foreach(header IN LISTS headers)
+      if(header MATCHES "/pch\\.h$" OR (header MATCHES "^tests/" AND NOT VX_TESTS))
+        continue()
+      endif()
+      string(MAKE_C_IDENTIFIER "${header}" unit)
+      set(unit "${CMAKE_BINARY_DIR}/headers_alone/${unit}.cc")
+      file(GENERATE OUTPUT "${unit}" CONTENT "#include \"${header}\"\n#include \"${header}\"\n")
+      list(APPEND units "${unit}")
+    endforeach()
+  endforeach()
+  if(NOT units)
+    add_custom_target(vx_headers_alone)
+    return()
+  endif()
+  add_library(vx_headers_alone OBJECT EXCLUDE_FROM_ALL ${units})
+  target_link_libraries(vx_headers_alone PRIVATE vx_flags fmt::fmt tomlplusplus::tomlplusplus)
+  if(VX_TESTS)
+    target_link_libraries(vx_headers_alone PRIVATE GTest::gmock GTest::gtest rapidcheck)
+  endif()
+  if(VX_BENCH)
+    target_link_libraries(vx_headers_alone PRIVATE benchmark::benchmark)
+  endif()
+  target_include_directories(vx_headers_alone PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/src")
+  # Only the parse matters; a header may define things it does not use.
+  target_compile_options(vx_headers_alone PRIVATE -O0 -g0 -Wno-unused)
+endfunction()
