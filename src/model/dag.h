@@ -1,0 +1,107 @@
+#pragma once
+// What a user asks for: a DAG of nodes, as one canonical specification.
+//
+// A node is one task, or with `map` an array of tasks that share the node's definition. Plain
+// data, not yet checked; `compile` in model/plan.h is the only way to something that can run.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/time.h"
+#include "model/ids.h"
+
+namespace vortex {
+
+// When a node may start, judged by how the nodes it needs have ended.
+enum class TriggerRule : std::uint8_t {
+  kAllSuccess,   // every need completed
+  kAllFailed,    // every need failed
+  kAllDone,      // every need ended, however
+  kOneSuccess,   // one need completed; does not wait for the others
+  kOneFailed,    // one need failed; does not wait for the others
+  kNoneFailed,   // every need ended and none failed (skipped is fine)
+  kNoneSkipped,  // every need ended and none was skipped
+};
+
+enum class BackoffKind : std::uint8_t { kFixed, kLinear, kExponential };
+
+struct Backoff {
+  BackoffKind kind = BackoffKind::kExponential;
+  Duration delay = seconds(2);
+  Duration max_delay = minutes(1);
+  std::uint16_t jitter_permille = 200;  // each wait is drawn from [1 - jitter, 1] of the full one
+};
+
+struct RetryPolicy {
+  std::uint16_t max_retries = 3;
+  Backoff backoff;
+  std::vector<std::int32_t> unless_exit;  // exit codes that no retry would cure
+};
+
+using NamedAmounts = std::vector<std::pair<std::string, std::int64_t>>;  // sorted by name
+using Labels = std::vector<std::pair<std::string, std::string>>;         // sorted by key
+
+struct Resources {
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_bytes = 0;
+  NamedAmounts named;
+  friend auto operator<=>(const Resources&, const Resources&) = default;
+};
+
+// What a worker must offer to be given a task. Tasks with equal requirements share one class.
+struct Requirements {
+  std::string queue = "default";
+  Labels labels;
+  std::string runtime;  // empty: any
+  WorkerId worker;      // empty: any; else only this one, for at most the worker queue's TTL
+  Resources resources;
+  friend auto operator<=>(const Requirements&, const Requirements&) = default;
+};
+
+struct MapRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;  // included
+  std::int64_t step = 1;
+};
+
+struct MapSpec {
+  std::variant<std::vector<std::string>, MapRange> over;
+  std::uint32_t max_parallel = 0;             // 0: no limit
+  std::optional<std::uint32_t> max_failures;  // more than this many stop the rest; up to it is fine
+};
+
+struct CommandLine {
+  std::vector<std::string> argv;
+  std::vector<std::string> shell;  // empty: no shell
+  std::vector<std::pair<std::string, std::string>> env;
+  std::string workdir;
+};
+
+struct NodeSpec {
+  std::string name;
+  std::vector<std::string> needs;
+  TriggerRule trigger = TriggerRule::kAllSuccess;
+  std::optional<RetryPolicy> retry;  // unset: the controller's default
+  Requirements requirements;
+  std::int8_t priority = 0;  // -100..100, higher first
+  bool exclusive = false;    // never two copies at once: waits for proof or silence
+  std::optional<Duration> execution_timeout;
+  std::optional<Duration> scheduled_timeout;
+  std::optional<Duration> stale_after;
+  std::optional<MapSpec> map;
+  CommandLine command;
+  std::vector<std::string> outputs;
+};
+
+struct DagSpec {
+  std::string name;
+  std::vector<NodeSpec> nodes;
+  bool barrier_levels = false;  // a level starts only when every lower one is complete
+  std::optional<Duration> run_timeout;
+};
+
+}  // namespace vortex

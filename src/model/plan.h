@@ -1,0 +1,70 @@
+#pragma once
+// A checked DAG, ready to run: names resolved to indexes, levels computed, tasks numbered.
+//
+// Immutable and shared by all runs of it. `compile` refuses what can not run, naming the node, and
+// never asserts on input. Tasks of node n have the indexes first_task .. first_task + tasks - 1.
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/dag.h"
+
+namespace vortex {
+
+struct DagLimits {
+  std::uint32_t nodes_max = 100'000;
+  std::uint32_t tasks_max = 1'000'000;
+  std::uint32_t depth_max = 10'000;
+  std::uint32_t needs_max = 1'000'000;  // edges in all
+};
+
+struct PlanNode {
+  std::uint32_t spec = 0;   // index into DagSpec::nodes
+  std::uint32_t level = 0;  // longest way from a node without needs
+  std::uint32_t first_task = 0;
+  std::uint32_t tasks = 1;
+  std::vector<std::uint32_t> needs;
+  std::vector<std::uint32_t> needed_by;
+};
+
+struct DagPlan {
+  DagSpec spec;
+  std::vector<PlanNode> nodes;
+  std::uint32_t levels = 0;
+  std::uint32_t tasks = 0;
+  std::uint64_t digest = 0;  // of everything in the specification
+
+  const NodeSpec& node_spec(std::uint32_t node) const { return spec.nodes[nodes[node].spec]; }
+  std::uint32_t node_of_task(std::uint32_t task_index) const;
+  // The item of a map for one of its tasks, as the task sees it; empty for plain nodes.
+  std::string map_item(std::uint32_t task_index) const;
+};
+
+using PlanPtr = std::shared_ptr<const DagPlan>;
+
+struct DagError {
+  enum class Kind : std::uint8_t {
+    kEmpty,
+    kBadName,
+    kDuplicateName,
+    kUnknownNeed,
+    kSelfNeed,
+    kDuplicateNeed,
+    kCycle,
+    kTooManyNodes,
+    kTooManyTasks,
+    kTooManyNeeds,
+    kTooDeep,
+    kBadValue,
+  };
+  Kind kind;
+  std::string node;    // the node concerned, empty for the DAG itself
+  std::string detail;  // what is wrong with it, with the values
+};
+
+std::expected<PlanPtr, DagError> compile(DagSpec spec, const DagLimits& limits);
+
+}  // namespace vortex

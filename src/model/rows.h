@@ -1,0 +1,204 @@
+#pragma once
+// Rows: what the controller writes, and all it needs to come back after a crash.
+//
+// A row change replaces the row with the same key; nothing is ever deleted by the core. A batch of
+// changes is one transaction. Field meaning is append-only: the rows are on disk.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "model/plan.h"
+#include "model/states.h"
+#include "model/sync.h"
+#include "model/worker_info.h"
+
+namespace vortex {
+
+struct TaskCounters {
+  std::uint16_t attempts = 0;   // grants so far
+  std::uint16_t failures = 0;   // the task's own fault: uses retries
+  std::uint16_t crashes = 0;    // its worker died while it ran
+  std::uint16_t stalls = 0;     // timed out or stale
+  std::uint16_t releases = 0;   // drained, self-fenced, never started: nobody's fault
+  std::uint16_t unstarted = 0;  // those releases where the start was never reported in time
+  friend bool operator==(const TaskCounters&, const TaskCounters&) = default;
+};
+
+enum class StopReason : std::uint8_t { kNone, kCancel, kStale, kExecutionTimeout, kNotStarted };
+
+// What the submitter said besides the DAG. Never changes, so rows share it.
+struct RunRequest {
+  Labels labels;
+  std::string params;
+  std::string idempotency_key;  // empty: none
+  std::uint64_t digest = 0;     // of DAG, params and labels: one key, one request
+};
+
+// Why a run takes no more work although tasks are open.
+enum class RunEnding : std::uint8_t { kNone, kCancelled, kTimedOut };
+
+struct RunRow {  // key: id
+  RunId id;
+  PlanPtr plan;
+  std::shared_ptr<const RunRequest> request;
+  RunState state = RunState::kRunning;
+  RunEnding ending = RunEnding::kNone;
+  bool paused = false;
+  Instant created_at;
+  Instant finished_at;
+  std::uint32_t levels_passed = 0;
+};
+
+struct TaskRow {  // key: id
+  TaskId id;
+  std::uint32_t node = 0;
+  std::optional<std::uint32_t> level;
+  TaskState state = TaskState::kWaiting;
+  StopReason stop = StopReason::kNone;
+  Epoch epoch;
+  TaskCounters counters;
+  WorkerId worker;
+  Incarnation incarnation;
+  WorkerId previous_worker;  // Queued: the one to keep away from, if another is eligible
+  RecoveryId recovery;       // Queued: the ledger item waiting for its new worker; 0: none
+  Instant created_at;
+  Instant updated_at;
+  Instant ready_at;    // Queued: not before
+  Instant started_at;  // Running
+  std::uint8_t percent = 0;
+  std::string step;
+  std::int32_t exit_code = 0;
+  std::string error_message;
+};
+
+// Kept apart from the task's row: large, and rewritten rarely. key: id
+struct TaskDataRow {
+  TaskId id;
+  Epoch epoch;
+  std::optional<std::string> checkpoint;  // unset: leave as it is
+  std::optional<std::string> outputs;     // unset: leave as it is
+};
+
+struct AttemptRow {  // key: attempt; written once, when it ends
+  Attempt attempt;
+  std::uint32_t number = 1;
+  WorkerId worker;
+  Incarnation incarnation;
+  Instant granted_at;
+  Instant started_at;  // kNever: the start was not reported
+  Instant ended_at;
+  Verdict verdict = Verdict::kCompleted;
+  std::int32_t code = 0;
+  std::string message;
+};
+
+struct WorkerRow {  // key: info->id
+  std::shared_ptr<const WorkerInfo> info;
+  Incarnation incarnation;
+  WorkerState state = WorkerState::kRegistering;
+  bool suspect = false;
+  bool cordoned = false;
+  Instant registered_at;
+  Instant last_heartbeat;  // kNever: none yet
+  std::uint32_t times_lost = 0;
+};
+
+struct MachineRow {  // key: id
+  MachineId id;
+  bool online = false;
+  Instant since;
+};
+
+struct RecoveryRow {  // key: id
+  RecoveryId id;
+  WorkerId worker;
+  Incarnation incarnation;
+  Evidence evidence = Evidence::kSilence;
+  std::uint32_t num_tasks = 0;
+  Instant at;
+};
+
+struct RecoveryItemRow {  // key: (recovery, task)
+  RecoveryId recovery;
+  TaskId task;
+  Epoch old_epoch;
+  Epoch new_epoch;
+  WorkerId old_worker;
+  WorkerId new_worker;  // empty until it is handed out again
+  std::uint16_t attempts = 0;
+};
+
+enum class DeadLetterState : std::uint8_t { kOpen, kRedriven, kDiscarded };
+
+struct DeadLetterRow {  // key: (task, epoch)
+  Attempt attempt;
+  DeathReason reason = DeathReason::kRetriesExhausted;
+  DeadLetterState state = DeadLetterState::kOpen;
+  Instant at;
+  std::string message;
+};
+
+struct PartitionLeaseRow {  // key: partition
+  PartitionKey partition;
+  AgentId holder;  // empty: free
+  Epoch epoch;
+  Instant expires_at;
+};
+
+struct QueueRow {  // key: name
+  std::string name;
+  bool paused = false;
+};
+
+struct CounterRow {  // one row
+  RunId next_run{1};
+  RecoveryId next_recovery{1};
+  std::uint64_t next_event = 1;
+};
+
+// One transaction: all of it or nothing. Within a list a later row replaces an earlier one.
+struct RowBatch {
+  std::vector<RunRow> runs;
+  std::vector<TaskRow> tasks;
+  std::vector<TaskDataRow> task_data;
+  std::vector<AttemptRow> attempts;
+  std::vector<WorkerRow> workers;
+  std::vector<MachineRow> machines;
+  std::vector<RecoveryRow> recoveries;
+  std::vector<RecoveryItemRow> recovery_items;
+  std::vector<DeadLetterRow> dead_letters;
+  std::vector<PartitionLeaseRow> leases;
+  std::vector<QueueRow> queues;
+  std::optional<CounterRow> counters;
+};
+
+struct KeyRow {
+  std::string key;
+  RunId run;
+  std::uint64_t digest = 0;
+};
+
+// One live run as it stands in the store.
+struct RunImage {
+  RunRow run;
+  std::vector<TaskRow> tasks;
+  std::vector<TaskDataRow> data;  // checkpoints of unfinished tasks
+};
+
+// Everything a controller needs to start its term: live runs whole, and what outlives runs.
+struct StoreImage {
+  CounterRow counters;
+  std::vector<RunImage> runs;
+  std::vector<WorkerRow> workers;
+  std::vector<MachineRow> machines;
+  std::vector<PartitionLeaseRow> leases;
+  std::vector<QueueRow> queues;
+  std::vector<KeyRow> keys;                 // of finished runs too
+  std::vector<DeadLetterRow> dead_letters;  // open ones
+};
+
+}  // namespace vortex

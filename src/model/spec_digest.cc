@@ -1,0 +1,103 @@
+#include "model/spec_digest.h"
+
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+
+// Every struct is taken apart by a structured binding that has to name all of its fields: one
+// that is added to the specification and forgotten here does not compile.
+namespace vortex {
+namespace {
+
+class SpecHasher {
+ public:
+  std::uint64_t value() const { return hasher_.value(); }
+
+  template <class Number>
+  requires(std::integral<Number> || std::is_enum_v<Number>) void add(Number number) {
+    hasher_.add(static_cast<std::uint64_t>(number));
+  }
+  void add(const std::string& text) { hasher_.add(std::string_view(text)); }
+  void add(Duration duration) { add(duration.us); }
+  void add(const WorkerId& worker) { add(worker.text); }
+
+  // A list carries its length, so that no element can pass for part of its neighbour's list.
+  template <class T>
+  void add(const std::vector<T>& list) {
+    add(list.size());
+    for (const T& element : list) add(element);
+  }
+  template <class T>
+  void add(const std::optional<T>& value) {
+    add(value.has_value());
+    if (value) add(*value);
+  }
+  template <class A, class B>
+  void add(const std::pair<A, B>& pair) {
+    all(pair.first, pair.second);
+  }
+
+  void add(const Backoff& backoff) {
+    const auto& [kind, delay, max_delay, jitter_permille] = backoff;
+    all(kind, delay, max_delay, jitter_permille);
+  }
+  void add(const RetryPolicy& retry) {
+    const auto& [max_retries, backoff, unless_exit] = retry;
+    all(max_retries, backoff, unless_exit);
+  }
+  void add(const Resources& resources) {
+    const auto& [cpu_milli, memory_bytes, named] = resources;
+    all(cpu_milli, memory_bytes, named);
+  }
+  void add(const Requirements& requirements) {
+    const auto& [queue, labels, runtime, worker, resources] = requirements;
+    all(queue, labels, runtime, worker, resources);
+  }
+  void add(const MapRange& range) {
+    const auto& [first, last, step] = range;
+    all(first, last, step);
+  }
+  void add(const MapSpec& map) {
+    const auto& [over, max_parallel, max_failures] = map;
+    add(over.index());
+    std::visit([this](const auto& items) { add(items); }, over);
+    all(max_parallel, max_failures);
+  }
+  void add(const CommandLine& command) {
+    const auto& [argv, shell, env, workdir] = command;
+    all(argv, shell, env, workdir);
+  }
+  void add(const NodeSpec& node) {
+    const auto& [name, needs, trigger, retry, requirements, priority, exclusive, execution_timeout,
+                 scheduled_timeout, stale_after, map, command, outputs] = node;
+    all(name, needs, trigger, retry, requirements, priority, exclusive, execution_timeout,
+        scheduled_timeout, stale_after, map, command, outputs);
+  }
+  void add(const DagSpec& spec) {
+    const auto& [name, nodes, barrier_levels, run_timeout] = spec;
+    all(name, nodes, barrier_levels, run_timeout);
+  }
+
+ private:
+  template <class... Fields>
+  void all(const Fields&... fields) {
+    (add(fields), ...);
+  }
+
+  Hasher hasher_;
+};
+
+}  // namespace
+
+std::uint64_t digest_of(const DagSpec& spec) {
+  SpecHasher hasher;
+  hasher.add(spec);
+  return hasher.value();
+}
+
+}  // namespace vortex

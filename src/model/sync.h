@@ -1,0 +1,123 @@
+#pragma once
+// The exchange between worker and controller: one idempotent call, `sync`.
+//
+// The worker says what it holds and what happened; the controller answers with what to start, what
+// to stop, and which of the worker's epochs are stale. A report counts once per (task, epoch).
+// Every send has a new, higher `seq`; what arrives with a lower one is old and changes nothing.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/time.h"
+#include "model/ids.h"
+#include "model/plan.h"
+
+namespace vortex {
+
+struct Attempt {
+  TaskId task;
+  Epoch epoch;
+  friend constexpr auto operator<=>(Attempt, Attempt) = default;
+};
+
+struct Progress {
+  std::uint8_t percent = 0;  // 0..100
+  std::string step;
+  friend bool operator==(const Progress&, const Progress&) = default;
+};
+
+struct HeldTask {
+  Attempt attempt;
+  std::optional<Progress> progress;  // unset: the task has said nothing yet
+};
+
+struct Started {};
+struct Checkpoint {
+  std::string data;
+};
+struct Completed {
+  std::string outputs;  // a JSON object, kept as it is
+};
+struct Failed {
+  enum class Cause : std::uint8_t { kExitCode, kSignal, kOutOfMemory, kCouldNotStart };
+  Cause cause = Cause::kExitCode;
+  std::int32_t code = 1;  // exit code or signal number
+  std::string message;
+};
+// Its processes are gone and it is nobody's fault: drained, self-fenced, or stopped when asked.
+struct Released {
+  enum class Cause : std::uint8_t { kDrained, kSelfFenced, kStopped };
+  Cause cause = Cause::kDrained;
+};
+// The worker's own clock of the execution timeout ended it.
+struct TimedOut {};
+
+using ReportBody = std::variant<Started, Checkpoint, Completed, Failed, Released, TimedOut>;
+
+struct Report {
+  Attempt attempt;
+  ReportBody body;
+};
+
+struct ReplyMark {
+  Term term;
+  std::uint64_t reply = 0;
+  friend constexpr auto operator<=>(ReplyMark, ReplyMark) = default;
+};
+
+enum class Leaving : std::uint8_t { kNo, kDraining, kGone };
+
+struct SyncRequest {
+  WorkerId worker;
+  Incarnation incarnation;
+  std::uint64_t seq = 0;
+  ReplyMark ack;            // the newest reply this worker has acted on
+  std::uint32_t slots = 0;  // how many tasks it is willing to hold in all, held ones included
+  std::optional<std::vector<HeldTask>> held;  // unset: this call says nothing about what is held
+  std::vector<Report> reports;
+  Leaving leaving = Leaving::kNo;
+  Duration wait;         // how long the answer may be held back; zero: answer at once
+  Instant worker_clock;  // the worker's own wall clock, for display only, never for decisions
+};
+
+struct Assignment {
+  Attempt attempt;
+  std::uint32_t number = 1;  // 1 for the first try
+  PlanPtr plan;
+  std::uint32_t node = 0;
+  Duration execution_timeout;
+  std::string checkpoint;
+};
+
+struct StopOrder {
+  enum class Why : std::uint8_t { kCancelled, kStale, kExecutionTimeout, kNotStartedInTime };
+  Attempt attempt;
+  Why why = Why::kCancelled;
+};
+
+struct SyncReply {
+  ReplyMark mark;
+  std::uint64_t seq_seen =
+      0;  // every report sent up to this seq is durable, or was refused for good
+  Duration lease;
+  std::vector<Assignment> assignments;  // repeated until acknowledged
+  std::vector<StopOrder> stops;         // repeated until the task is reported gone
+  std::vector<Attempt> stale;           // not yours any more: kill without a word
+};
+
+struct SyncRefusal {
+  enum class Why : std::uint8_t {
+    kUnknownWorker,     // register first
+    kStaleIncarnation,  // a newer life of this worker is registered: stop
+    kSessionEnded,      // declared gone: kill everything, register as a new incarnation
+    kOldMessage,        // a later seq was already seen: nothing was changed
+    kMalformed,         // impossible field: nothing was changed
+  };
+  Why why = Why::kUnknownWorker;
+  Incarnation current;
+};
+
+}  // namespace vortex

@@ -1,0 +1,70 @@
+#include "model/event.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace vortex {
+namespace {
+
+std::vector<std::string_view> kinds_between(EventKind first, EventKind end) {
+  std::vector<std::string_view> texts;
+  for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(end); ++i) {
+    texts.push_back(to_text(static_cast<EventKind>(i)));
+  }
+  return texts;
+}
+
+using Texts = std::vector<std::string_view>;
+
+TEST(Event, M06_TheContractsEventsHaveTheContractsNames) {
+  EXPECT_EQ(kinds_between(EventKind::kWorkerSpawn, EventKind::kRunSubmitted),
+            (Texts{"worker_spawn",          "worker_spawn_retry",  "worker_spawn_failed",
+                   "worker_ready",          "worker_exit",         "worker_crash",
+                   "worker_respawn",        "task_claimed",        "task_started",
+                   "task_complete",         "task_failed",         "task_timeout",
+                   "task_reassigned",       "heartbeat_stale",     "heartbeat_recovered",
+                   "state_reconcile_start", "state_reconcile_fix", "state_reconcile_complete",
+                   "level_check",           "level_complete"}));
+}
+
+TEST(Event, NamesAreNeverChanged) {
+  EXPECT_EQ(
+      kinds_between(EventKind::kRunSubmitted, EventKind::kCount),
+      (Texts{
+          "run_submitted",        "run_complete",       "run_cancel_requested", "run_paused",
+          "run_resumed",          "task_retry",         "task_requeued",        "task_cancelled",
+          "task_quarantined",     "task_dead_lettered", "task_redriven",        "task_discarded",
+          "stale_result_refused", "worker_registered",  "worker_draining",      "worker_inactive",
+          "worker_offline",       "worker_cordoned",    "worker_uncordoned",    "worker_reset",
+          "machine_online",       "machine_offline",    "health_pass",          "brake_engaged",
+          "brake_released",       "lease_acquired",     "lease_released",       "lease_expired",
+          "queue_paused",         "queue_resumed"}));
+}
+
+TEST(Event, NamesAreDistinctAndInSnakeCase) {
+  const auto texts = kinds_between(EventKind::kWorkerSpawn, EventKind::kCount);
+  EXPECT_EQ(std::set(texts.begin(), texts.end()).size(), texts.size());
+  for (const auto text : texts) {
+    EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char c) {
+      return c == '_' || (c >= 'a' && c <= 'z');
+    })) << text;
+  }
+}
+
+TEST(Event, M06_SeverityIsInCapitals) {
+  EXPECT_EQ(to_text(Severity::kInfo), "INFO");
+  EXPECT_EQ(to_text(Severity::kWarning), "WARNING");
+  EXPECT_EQ(to_text(Severity::kError), "ERROR");
+}
+
+TEST(Event, AKindThatDoesNotExistEndsTheProcess) {
+  EXPECT_DEATH(to_text(EventKind::kCount), "kKinds");
+}
+
+}  // namespace
+}  // namespace vortex

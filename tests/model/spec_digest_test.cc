@@ -1,0 +1,141 @@
+#include "model/spec_digest.h"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "model/plan.h"
+#include "tests/model/specs.h"
+
+namespace vortex {
+namespace {
+
+using testing::dag;
+using testing::list;
+using testing::node;
+using testing::range;
+
+// One of everything, so that each change below touches a field that is there.
+DagSpec full() {
+  NodeSpec n = node("b", {"a"});
+  n.retry.emplace().unless_exit = {2};
+  n.requirements.labels = {{"gpu", "yes"}};
+  n.requirements.resources = {.cpu_milli = 1, .memory_bytes = 2, .named = {{"tape", 3}}};
+  n.map = range(1, 9);
+  n.command = {.argv = {"ls", "-l"}, .shell = {"sh"}, .env = {{"A", "1"}}, .workdir = "/"};
+  n.outputs = {"files"};
+  return dag({node("a"), node("c"), n});
+}
+
+using Change = std::function<void(DagSpec&, NodeSpec&)>;
+
+std::map<std::string, Change> dag_changes() {
+  return {
+      {"name", [](auto& d, auto&) { d.name = "other"; }},
+      {"barrier", [](auto& d, auto&) { d.barrier_levels = true; }},
+      {"run_timeout", [](auto& d, auto&) { d.run_timeout = seconds(1); }},
+      {"run_timeout zero", [](auto& d, auto&) { d.run_timeout = seconds(0); }},
+      {"node more", [](auto& d, auto&) { d.nodes.push_back(node("d")); }},
+      {"node less", [](auto& d, auto&) { d.nodes.erase(d.nodes.begin()); }},
+      {"nodes swapped", [](auto& d, auto&) { std::swap(d.nodes[0], d.nodes[1]); }},
+  };
+}
+
+std::map<std::string, Change> node_changes() {
+  return {
+      {"node name", [](auto&, auto& n) { n.name = "x"; }},
+      {"needs more",
+       [](auto&, auto& n) {
+         n.needs = {"a", "c"};
+       }},
+      {"needs in other order",
+       [](auto&, auto& n) {
+         n.needs = {"c", "a"};
+       }},
+      {"needs none", [](auto&, auto& n) { n.needs.clear(); }},
+      {"trigger", [](auto&, auto& n) { n.trigger = TriggerRule::kAllDone; }},
+      {"priority", [](auto&, auto& n) { n.priority = -1; }},
+      {"exclusive", [](auto&, auto& n) { n.exclusive = true; }},
+      {"execution_timeout", [](auto&, auto& n) { n.execution_timeout = seconds(1); }},
+      {"scheduled_timeout", [](auto&, auto& n) { n.scheduled_timeout = seconds(1); }},
+      {"stale_after", [](auto&, auto& n) { n.stale_after = seconds(1); }},
+      {"argv", [](auto&, auto& n) { n.command.argv = {"ls-l"}; }},
+      {"argv split",
+       [](auto&, auto& n) {
+         n.command.argv = {"ls", "-", "l"};
+       }},
+      {"argv to shell", [](auto&, auto& n) { n.command.argv.swap(n.command.shell); }},
+      {"env", [](auto&, auto& n) { n.command.env[0].second = "2"; }},
+      {"env name", [](auto&, auto& n) { n.command.env[0].first = "B"; }},
+      {"workdir", [](auto&, auto& n) { n.command.workdir = ""; }},
+      {"outputs", [](auto&, auto& n) { n.outputs.clear(); }},
+  };
+}
+
+std::map<std::string, Change> policy_changes() {
+  return {
+      {"retry unset", [](auto&, auto& n) { n.retry.reset(); }},
+      {"max_retries", [](auto&, auto& n) { ++n.retry->max_retries; }},
+      {"backoff", [](auto&, auto& n) { n.retry->backoff.kind = BackoffKind::kLinear; }},
+      {"delay", [](auto&, auto& n) { n.retry->backoff.delay += micros(1); }},
+      {"max_delay", [](auto&, auto& n) { n.retry->backoff.max_delay += micros(1); }},
+      {"jitter", [](auto&, auto& n) { ++n.retry->backoff.jitter_permille; }},
+      {"unless_exit",
+       [](auto&, auto& n) {
+         n.retry->unless_exit = {2, 2};
+       }},
+      {"queue", [](auto&, auto& n) { n.requirements.queue = "q"; }},
+      {"label", [](auto&, auto& n) { n.requirements.labels[0].second = "no"; }},
+      {"label name", [](auto&, auto& n) { n.requirements.labels[0].first = "cpu"; }},
+      {"runtime", [](auto&, auto& n) { n.requirements.runtime = "w"; }},
+      {"worker", [](auto&, auto& n) { n.requirements.worker = WorkerId("w"); }},
+      {"cpu", [](auto&, auto& n) { ++n.requirements.resources.cpu_milli; }},
+      {"memory", [](auto&, auto& n) { ++n.requirements.resources.memory_bytes; }},
+      {"resource", [](auto&, auto& n) { ++n.requirements.resources.named[0].second; }},
+      {"map unset", [](auto&, auto& n) { n.map.reset(); }},
+      {"map list",
+       [](auto&, auto& n) {
+         n.map = list({"1", "9", "1"});
+       }},
+      {"map first", [](auto&, auto& n) { n.map = range(2, 9); }},
+      {"map last", [](auto&, auto& n) { n.map = range(1, 8); }},
+      {"map step", [](auto&, auto& n) { n.map = range(1, 9, 2); }},
+      {"max_parallel", [](auto&, auto& n) { n.map->max_parallel = 1; }},
+      {"max_failures", [](auto&, auto& n) { n.map->max_failures = 0; }},
+      {"max_failures more", [](auto&, auto& n) { n.map->max_failures = 1; }},
+  };
+}
+
+TEST(SpecDigest, IsTheSameForTheSameSpecification) {
+  EXPECT_EQ(digest_of(full()), digest_of(full()));
+}
+
+TEST(SpecDigest, NoTwoChangesOfAnyFieldGiveTheSameDigest) {
+  std::map<std::uint64_t, std::string> seen{{digest_of(full()), "unchanged"}};
+  for (const auto& changes : {dag_changes(), node_changes(), policy_changes()}) {
+    for (const auto& [name, change] : changes) {
+      DagSpec spec = full();
+      change(spec, spec.nodes[2]);
+      const auto [at, fresh] = seen.emplace(digest_of(spec), name);
+      EXPECT_TRUE(fresh) << name << " hashes like " << at->second;
+    }
+  }
+}
+
+TEST(SpecDigest, APlanCarriesTheDigestOfItsOrderedSpecification) {
+  DagSpec one = full();
+  DagSpec two = full();
+  one.nodes[2].requirements.labels = {{"gpu", "yes"}, {"zone", "b"}};
+  two.nodes[2].requirements.labels = {{"zone", "b"}, {"gpu", "yes"}};
+  const auto plan_one = compile(one, {});
+  const auto plan_two = compile(two, {});
+  ASSERT_TRUE(plan_one.has_value() && plan_two.has_value());
+  EXPECT_EQ((*plan_one)->digest, (*plan_two)->digest);
+  EXPECT_EQ((*plan_one)->digest, digest_of((*plan_one)->spec));
+}
+
+}  // namespace
+}  // namespace vortex
