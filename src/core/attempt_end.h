@@ -1,0 +1,38 @@
+#pragma once
+// The end of an attempt: verdict, blame, and what follows (done, another try, or the dead letters).
+//
+// Four counters, never mixed: failures use retries, crashes have their own limit, stalls theirs,
+// releases blame nobody. Cancel beats all of them: what its run no longer wants is not queued
+// again.
+
+#include <cstdint>
+#include <string>
+
+#include "core/context.h"
+#include "model/states.h"
+
+namespace vortex::core {
+
+enum class Blame : std::uint8_t { kNone, kFailure, kCrash, kStall, kRelease, kNeverStarted };
+
+struct AttemptEnd {
+  Verdict verdict = Verdict::kCompleted;
+  Blame blame = Blame::kNone;
+  std::int32_t code = 0;
+  std::string message;
+  RecoveryId recovery;  // the ledger entry this belongs to; 0: none
+  Duration spread;      // ready again somewhere within this, when many come back at once
+};
+
+// The task is held; ends its attempt, frees the worker's slot and decides what follows.
+void end_attempt(Context& cx, TaskIx ix, const AttemptEnd& end);
+
+// A Queued task that can not be waited for any longer.
+void die_in_queue(Context& cx, TaskIx ix, DeathReason reason, std::string message);
+
+// How long after its n-th failure a task waits: fixed, linear or exponential, capped, with jitter.
+Duration backoff_delay(const Backoff& backoff, std::uint32_t failures, Rng& rng);
+
+const RetryPolicy& retry_policy(const Policy& policy, const NodeSpec& spec);
+
+}  // namespace vortex::core

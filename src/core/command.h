@@ -1,0 +1,153 @@
+#pragma once
+// Everything that can be asked of the core. A command is data; `step` is the only thing done to it.
+//
+// Commands that somebody waits for carry a RequestId; exactly one reply answers it, in this step
+// or, for a parked sync, in a later one. Request 0: nobody waits.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "model/ids.h"
+#include "model/rows.h"
+#include "model/sync.h"
+#include "model/worker_info.h"
+
+namespace vortex::core {
+
+struct RegisterWorker {
+  RequestId request;
+  WorkerInfo info;
+  Incarnation incarnation;
+};
+struct Sync {
+  RequestId request;
+  SyncRequest body;
+};
+// The connection of a sync that was waiting for its reply is gone. Only a hint.
+struct ConnectionLost {
+  WorkerId worker;
+  Incarnation incarnation;
+  RequestId request;
+};
+enum class ProbeOutcome : std::uint8_t { kAnswered, kRefused, kTimedOut };
+struct ProbeResult {
+  WorkerId worker;
+  Incarnation incarnation;
+  ProbeOutcome outcome = ProbeOutcome::kTimedOut;
+};
+// Proof: its supervisor saw the process end and nothing of its tasks is left.
+struct WorkerExited {
+  RequestId request;
+  WorkerId worker;
+  Incarnation incarnation;
+};
+struct DrainWorker {
+  RequestId request;
+  WorkerId worker;
+};
+struct CordonWorker {
+  RequestId request;
+  WorkerId worker;
+  bool cordoned = true;
+};
+// A person says: this life of the worker is over; take its work away and start clean.
+struct ResetWorker {
+  RequestId request;
+  WorkerId worker;
+};
+
+struct SubmitRun {
+  RequestId request;
+  std::variant<DagSpec, PlanPtr> dag;
+  Labels labels;
+  std::string params;
+  std::string idempotency_key;
+};
+struct CancelRun {
+  RequestId request;
+  RunId run;
+};
+struct PauseRun {
+  RequestId request;
+  RunId run;
+  bool paused = true;
+};
+struct CancelTask {
+  RequestId request;
+  TaskId task;
+};
+// Runs a failed task again, and what was skipped because of it. A run that has left memory is
+// refused as kRunNotLive; the caller then sends the command again with the run's image, read from
+// the store by the one thread that writes it, with nothing stepped in between.
+struct RetryTask {
+  RequestId request;
+  TaskId task;
+  std::shared_ptr<const RunImage> image;
+};
+struct RedriveDeadLetter {
+  RequestId request;
+  TaskId task;
+  std::shared_ptr<const RunImage> image;
+};
+struct DiscardDeadLetter {
+  RequestId request;
+  TaskId task;
+};
+struct PauseQueue {
+  RequestId request;
+  std::string queue;
+  bool paused = true;
+};
+
+struct AcquireLease {
+  RequestId request;
+  PartitionKey partition;
+  AgentId agent;
+};
+struct RenewLease {
+  RequestId request;
+  PartitionKey partition;
+  AgentId agent;
+  Epoch epoch;
+};
+struct ReleaseLease {
+  RequestId request;
+  PartitionKey partition;
+  AgentId agent;
+  Epoch epoch;
+};
+// May the holder still act? For a partition, and for an attempt at a task.
+struct CheckLease {
+  RequestId request;
+  PartitionKey partition;
+  AgentId agent;
+  Epoch epoch;
+};
+struct CheckAttempt {
+  RequestId request;
+  Attempt attempt;
+};
+
+// The store stopped or resumed taking writes.
+struct StoreHealth {
+  bool writable = true;
+};
+// The answer to Effects::self_check: the store takes writes and our own listener answers.
+struct SelfCheckResult {
+  bool well = false;
+};
+// Retention removed a finished run: its key may be used again.
+struct ForgetKey {
+  std::string idempotency_key;
+};
+struct Tick {};
+
+using Command = std::variant<RegisterWorker, Sync, ConnectionLost, ProbeResult, WorkerExited,
+                             DrainWorker, CordonWorker, ResetWorker, SubmitRun, CancelRun, PauseRun,
+                             CancelTask, RetryTask, RedriveDeadLetter, DiscardDeadLetter,
+                             PauseQueue, AcquireLease, RenewLease, ReleaseLease, CheckLease,
+                             CheckAttempt, StoreHealth, SelfCheckResult, ForgetKey, Tick>;
+
+}  // namespace vortex::core

@@ -1,0 +1,138 @@
+#include "core/context.h"
+
+#include <utility>
+
+namespace vortex::core {
+
+void Context::touch(TaskIx ix) {
+  Task& t = task(ix);
+  if (t.dirty) return;
+  t.dirty = true;
+  tasks_.push_back(ix);
+}
+
+void Context::touch(RunIx ix) {
+  Run& r = run(ix);
+  if (r.dirty) return;
+  r.dirty = true;
+  runs_.push_back(ix);
+}
+
+void Context::touch(WorkerIx ix) {
+  Worker& w = worker(ix);
+  if (w.dirty) return;
+  w.dirty = true;
+  workers_.push_back(ix);
+}
+
+void Context::touch(const MachineId& id) {
+  Machine& m = state.machines[id];
+  if (m.dirty) return;
+  m.dirty = true;
+  machines_.push_back(id);
+}
+
+void Context::event(EventKind kind, About about, std::initializer_list<EventField> data,
+                    Severity severity) {
+  Event& e = fx.events.emplace_back();
+  e.seq = state.counters.next_event++;
+  touch_counters();
+  e.at = now;
+  e.kind = kind;
+  e.severity = severity;
+  if (about.worker.valid()) e.worker = worker(about.worker).info->id;
+  if (about.task.valid()) {
+    const Task& t = task(about.task);
+    e.task = id_of(t);
+    e.level = run_of(t).plan->nodes[t.node].level;
+    e.run = e.task->run;
+  }
+  if (about.run.valid()) e.run = run(about.run).id;
+  e.data = data;
+}
+
+void Context::reply(RequestId request, ReplyBody body) {
+  if (request.value != 0) fx.replies.push_back({request, std::move(body)});
+}
+
+void Context::refuse(RequestId request, RefusalKind kind, std::string detail) {
+  reply(request, Refusal{kind, std::move(detail), std::nullopt, std::nullopt});
+}
+
+void Context::write_task(TaskIx ix) {
+  Task& t = task(ix);
+  t.dirty = false;
+  TaskRow& row = fx.rows.tasks.emplace_back();
+  row.id = id_of(t);
+  row.node = t.node;
+  row.level = run_of(t).plan->nodes[t.node].level;
+  row.state = t.state();
+  row.epoch = t.epoch;
+  row.counters = t.counters;
+  row.created_at = t.created_at;
+  row.updated_at = now;
+  if (const Grant* grant = t.grant()) {
+    row.worker = worker(grant->worker).info->id;
+    row.incarnation = worker(grant->worker).incarnation;
+    row.stop = grant->stop;
+  }
+  if (const auto* running = std::get_if<Running>(&t.phase)) {
+    row.started_at = state.clock.term_time(running->started_at);
+    row.percent = running->percent;
+  }
+  if (const auto* queued = std::get_if<Queued>(&t.phase)) {
+    row.ready_at = state.clock.term_time(queued->ready_at);
+    row.recovery = queued->recovery;
+    if (queued->last_worker.valid()) row.previous_worker = worker(queued->last_worker).info->id;
+  }
+  if (t.notes) {
+    row.step = t.notes->step;
+    row.exit_code = t.notes->exit_code;
+    row.error_message = t.notes->error;
+  }
+}
+
+void Context::write_run(RunIx ix) {
+  Run& r = run(ix);
+  r.dirty = false;
+  RunRow& row = fx.rows.runs.emplace_back();
+  row.id = r.id;
+  row.plan = r.plan;
+  row.request = r.request;
+  row.state = r.state;
+  row.ending = r.ending;
+  row.paused = r.paused;
+  row.created_at = r.created_at;
+  row.finished_at = r.state == RunState::kRunning ? kNever : now;
+  row.levels_passed = r.levels_passed;
+}
+
+void Context::write_worker(WorkerIx ix) {
+  Worker& w = worker(ix);
+  w.dirty = false;
+  w.heartbeat_written = w.last_heartbeat;
+  WorkerRow& row = fx.rows.workers.emplace_back();
+  row.info = w.info;
+  row.incarnation = w.incarnation;
+  row.state = w.state;
+  row.suspect = !w.is_trusted();
+  row.cordoned = w.cordoned;
+  row.registered_at = w.registered_at;
+  row.last_heartbeat = w.last_heartbeat;
+  row.times_lost = w.times_lost;
+}
+
+void Context::write_rows() {
+  for (const RunIx ix : runs_) write_run(ix);
+  fx.rows.tasks.reserve(tasks_.size());
+  for (const TaskIx ix : tasks_) write_task(ix);
+  for (const WorkerIx ix : workers_) write_worker(ix);
+  for (const MachineId& id : machines_) {
+    Machine& m = state.machines[id];
+    m.dirty = false;
+    fx.rows.machines.push_back({id, m.online, m.since});
+  }
+  if (counters_dirty_) fx.rows.counters = state.counters;
+}
+
+}  // namespace vortex::core

@@ -1,0 +1,80 @@
+#pragma once
+// What every part of one step shares: the state, the time, and the effects being gathered.
+//
+// Rows are not written where things change: a change marks the thing dirty, and the end of the
+// step writes each dirty thing once, so many changes in one step cost one row.
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/effects.h"
+#include "core/state.h"
+
+namespace vortex::core {
+
+class Context {
+ public:
+  Context(State& s, Instant at) : state(s), now(at), judged(s.clock.judged(at)) {}
+
+  State& state;
+  const Instant now;
+  const Judged judged;
+  Effects fx;
+
+  Task& task(TaskIx ix) { return state.tasks[ix]; }
+  Run& run(RunIx ix) { return state.runs[ix]; }
+  Worker& worker(WorkerIx ix) { return state.workers[ix]; }
+  Run& run_of(const Task& task) { return state.runs[task.run]; }
+  NodeRun& node_of(const Task& task) { return state.runs[task.run].nodes[task.node]; }
+  const NodeSpec& spec_of(const Task& task) {
+    return state.runs[task.run].plan->node_spec(task.node);
+  }
+  TaskId id_of(const Task& task) { return {state.runs[task.run].id, task.index}; }
+  Attempt attempt_of(const Task& task) { return {id_of(task), task.epoch}; }
+
+  void touch(TaskIx ix);
+  void touch(RunIx ix);
+  void touch(WorkerIx ix);
+  void touch(const MachineId& id);
+  void touch_counters() { counters_dirty_ = true; }
+
+  // Who the event is about; what is unset stays empty.
+  struct About {
+    WorkerIx worker;
+    TaskIx task;
+    RunIx run;
+  };
+  void event(EventKind kind, About about, std::initializer_list<EventField> data = {},
+             Severity severity = Severity::kInfo);
+
+  void reply(RequestId request, ReplyBody body);
+  void refuse(RequestId request, RefusalKind kind, std::string detail = {});
+
+  // Nodes whose last open task ended in this step, and runs whose last node did: worked off in
+  // a loop at the end of the step, because one end can cause thousands.
+  struct NodeRef {
+    RunIx run;
+    std::uint32_t node = 0;
+  };
+  std::vector<NodeRef> nodes_ended;
+  std::vector<RunIx> runs_ended;
+  std::vector<WorkerIx> calling;  // workers with a call to answer or something new to be told
+
+  // Makes the rows of everything touched.
+  void write_rows();
+
+ private:
+  void write_run(RunIx ix);
+  void write_task(TaskIx ix);
+  void write_worker(WorkerIx ix);
+
+  std::vector<TaskIx> tasks_;
+  std::vector<RunIx> runs_;
+  std::vector<WorkerIx> workers_;
+  std::vector<MachineId> machines_;
+  bool counters_dirty_ = false;
+};
+
+}  // namespace vortex::core

@@ -1,0 +1,84 @@
+#pragma once
+// What one step wants from the world, as data. Nothing of it may leave before its rows are durable.
+//
+// Rows are one transaction. Replies, events and probes go out after the commit, in this order of
+// lists; a step that refuses a command has no rows and no events.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/time.h"
+#include "model/event.h"
+#include "model/ids.h"
+#include "model/plan.h"
+#include "model/rows.h"
+#include "model/sync.h"
+
+namespace vortex::core {
+
+enum class RefusalKind : std::uint8_t {
+  kUnknownRun,
+  kUnknownTask,
+  kUnknownWorker,
+  kStaleIncarnation,
+  kRunNotLive,  // finished and not in memory: adopt it first
+  kWrongState,  // the thing exists but this can not be done to it now
+  kRunEnding,   // cancelled or timed out
+  kNoDeadLetter,
+  kKeyReused,  // same idempotency key, another request
+  kDagInvalid,
+  kLeaseNotHeld,
+  kLeaseTaken,
+  kMalformed,
+};
+
+struct Refusal {
+  RefusalKind kind = RefusalKind::kMalformed;
+  std::string detail;
+  std::optional<DagError> dag;             // kDagInvalid
+  std::optional<Incarnation> incarnation;  // kStaleIncarnation: the current one
+};
+
+struct Done {};
+struct RunAccepted {
+  RunId run;
+  bool existed = false;  // an earlier request with the same key made it
+};
+struct Registered {
+  Term term;
+  Duration lease;
+  Duration heartbeat_interval;
+};
+struct LeaseGranted {
+  Epoch epoch;
+  Instant expires_at;
+};
+
+using ReplyBody =
+    std::variant<Done, Refusal, RunAccepted, Registered, SyncReply, SyncRefusal, LeaseGranted>;
+
+struct Reply {
+  RequestId request;
+  ReplyBody body;
+};
+
+struct Probe {
+  WorkerId worker;
+  Incarnation incarnation;
+  std::string address;
+};
+
+struct Effects {
+  RowBatch rows;
+  std::vector<Event> events;
+  std::vector<Reply> replies;
+  std::vector<Probe> probes;
+  bool self_check = false;
+  // The core found its own memory in a state that can not be: throw it away and load again.
+  bool reload = false;
+};
+
+}  // namespace vortex::core

@@ -1,0 +1,223 @@
+#include "core/explain.h"
+
+#include <utility>
+
+#include "core/context.h"
+#include "core/find.h"
+#include "core/levels.h"
+#include "core/nodes.h"
+#include "core/workers.h"
+
+namespace vortex::core {
+
+namespace {
+
+struct Fitting {
+  std::uint32_t all = 0;
+  std::uint32_t gone = 0;
+  std::uint32_t barred = 0;
+  std::uint32_t full = 0;
+  std::vector<std::string> barred_names;
+};
+
+Explanation because(WaitReason reason, std::string moves_when,
+                    std::vector<std::string> details = {}) {
+  Explanation out;
+  out.reason = reason;
+  out.moves_when = std::move(moves_when);
+  out.details = std::move(details);
+  return out;
+}
+
+std::string_view outcome_text(NodeOutcome outcome) {
+  constexpr std::string_view kTexts[] = {"completed", "failed", "was skipped", "was cancelled"};
+  return kTexts[static_cast<std::size_t>(outcome)];
+}
+
+Explanation why_waiting(const Run& run, std::uint32_t index) {
+  if (run.nodes[index].phase == NodePhase::kGated) {
+    return because(WaitReason::kLevelClosed, "every task of the lower levels is final",
+                   {"level " + std::to_string(run.plan->nodes[index].level) + ", " +
+                    std::to_string(run.levels_passed) + " levels are complete"});
+  }
+  std::vector<std::string> details;
+  for (const std::uint32_t need : run.plan->nodes[index].needs) {
+    const NodeRun& node = run.nodes[need];
+    const std::string& name = run.plan->node_spec(need).name;
+    if (node.phase == NodePhase::kDone) {
+      details.push_back("'" + name + "' " + std::string(outcome_text(node.outcome)));
+    } else {
+      details.push_back("'" + name + "' is open: " + std::to_string(node.finals) + " of " +
+                        std::to_string(run.plan->nodes[need].tasks) + " tasks final");
+    }
+  }
+  return because(WaitReason::kNeedsOpen, "the nodes it needs have ended as its trigger rule asks",
+                 std::move(details));
+}
+
+Fitting count_fitting(Context& cx, ClassIx cls) {
+  Fitting out;
+  const Resources& demand = cx.state.ready[cls].requirements.resources;
+  for (std::uint32_t i = 0; i < cx.state.workers.size(); ++i) {
+    const WorkerIx ix{i};
+    if (!worker_fits(cx, ix, cls)) continue;
+    const Worker& worker = cx.worker(ix);
+    ++out.all;
+    if (!is_present(worker.state)) {
+      ++out.gone;
+    } else if (!worker.takes_work()) {
+      ++out.barred;
+      out.barred_names.push_back(worker.info->id.text);
+    } else if (worker.capacity() == 0 || !resources_fit(worker, demand)) {
+      ++out.full;
+    }
+  }
+  return out;
+}
+
+Explanation why_no_worker(Context& cx, ClassIx cls) {
+  const Fitting fitting = count_fitting(cx, cls);
+  const Requirements& need = cx.state.ready[cls].requirements;
+  const std::string counted =
+      std::to_string(fitting.all) + " workers fit: " + std::to_string(fitting.gone) + " gone, " +
+      std::to_string(fitting.barred) + " barred, " + std::to_string(fitting.full) + " full";
+  if (fitting.all == 0) {
+    return because(WaitReason::kNoSuchWorker,
+                   "a worker registers that listens to queue '" + need.queue +
+                       "' and has the labels, runtime and id it asks for");
+  }
+  if (fitting.gone == fitting.all) {
+    return because(WaitReason::kFittingWorkersGone, "one of them comes back", {counted});
+  }
+  if (fitting.gone + fitting.barred == fitting.all) {
+    std::vector<std::string> details{counted};
+    for (const auto& name : fitting.barred_names) {
+      details.push_back("'" + name + "' is cordoned, suspect or draining");
+    }
+    return because(WaitReason::kFittingWorkersBarred, "one of them is uncordoned or heard again",
+                   std::move(details));
+  }
+  if (fitting.gone + fitting.barred + fitting.full == fitting.all) {
+    return because(WaitReason::kFittingWorkersFull,
+                   "a slot and the resources are free on one of them", {counted});
+  }
+  return because(WaitReason::kBehindOthers, "its turn comes: priority first, then age", {counted});
+}
+
+Explanation why_queued(Context& cx, const Task& task, const Queued& queued) {
+  const Run& run = cx.run_of(task);
+  const TaskClass& cls = cx.state.ready[run.nodes[task.node].cls];
+  switch (queued.place) {
+    case Queued::Place::kNowhere: {
+      Explanation out = because(WaitReason::kBackoff, "the wait before its next try is over");
+      out.moves_at = cx.state.clock.term_time(queued.ready_at);
+      return out;
+    }
+    case Queued::Place::kRunParked:
+      return because(WaitReason::kRunPaused, "the run is resumed");
+    case Queued::Place::kNodeParked:
+      return because(WaitReason::kMapAtLimit, "one of the tasks beside it ends",
+                     {"max_parallel is " + std::to_string(cx.spec_of(task).map->max_parallel)});
+    case Queued::Place::kReady:
+      break;
+  }
+  if (cx.state.ready[cls.queue].paused) {
+    return because(WaitReason::kQueuePaused, "the queue is resumed",
+                   {"queue '" + cls.requirements.queue + "'"});
+  }
+  Explanation out = why_no_worker(cx, run.nodes[task.node].cls);
+  if (queued.keep_away && out.reason == WaitReason::kBehindOthers) {
+    out.reason = WaitReason::kKeepsAway;
+    out.details.push_back("its last try was on '" + cx.worker(queued.last_worker).info->id.text +
+                          "'");
+    out.moves_when = "another worker has room, or the wait for one is over";
+    out.moves_at = cx.state.clock.term_time(queued.waiting_since + cx.state.policy.keep_away);
+  }
+  return out;
+}
+
+Explanation why_held(Context& cx, TaskIx ix) {
+  const Task& task = cx.task(ix);
+  const Grant& grant = *task.grant();
+  const Worker& worker = cx.worker(grant.worker);
+  Explanation out;
+  out.details.push_back("on worker '" + worker.info->id.text + "', attempt " +
+                        std::to_string(task.counters.attempts));
+  if (!worker.is_trusted()) out.details.push_back("that worker is suspect: it may be gone");
+  if (const auto at = cx.state.timers.at({TimerKind::kTask, ix.value})) {
+    out.moves_at = cx.state.clock.term_time(*at);
+  }
+  if (grant.stop != StopReason::kNone) {
+    out.reason = WaitReason::kStopping;
+    out.moves_when = "the worker confirms that its processes are gone, or a full lease has passed";
+  } else if (std::holds_alternative<Scheduled>(task.phase)) {
+    out.reason = WaitReason::kNotStartedYet;
+    out.moves_when = "the worker reports the start, or the scheduled timeout passes";
+  } else {
+    out.reason = WaitReason::kRunning;
+    out.moves_when = "it ends, or a timeout stops it";
+  }
+  return out;
+}
+
+Explanation why_unmade(const Run& run, std::uint32_t index) {
+  const std::uint32_t node = run.plan->node_of_task(index);
+  if (run.nodes[node].phase == NodePhase::kDone) {
+    return because(WaitReason::kFinal, "nothing: it was never made, because its map ended first");
+  }
+  if (run.nodes[node].phase == NodePhase::kActive) {
+    return because(WaitReason::kNotMadeYet, "the items before it have been made");
+  }
+  Explanation out = why_waiting(run, node);
+  out.reason = WaitReason::kNotMadeYet;
+  return out;
+}
+
+}  // namespace
+
+Explanation explain(State& state, TaskId id, Instant now) {
+  Context cx(state, now);
+  const RunIx run_ix = state.runs.find(id.run);
+  if (!run_ix.valid() || id.index >= state.runs[run_ix].tasks.size()) {
+    return because(WaitReason::kUnknownTask, "nothing: no live run has this task");
+  }
+  const Run& run = state.runs[run_ix];
+  const TaskIx ix = run.tasks[id.index];
+  if (!ix.valid()) return why_unmade(run, id.index);
+  const Task& task = state.tasks[ix];
+  Explanation out;
+  if (std::holds_alternative<Waiting>(task.phase)) out = why_waiting(run, task.node);
+  if (const auto* queued = std::get_if<Queued>(&task.phase)) out = why_queued(cx, task, *queued);
+  if (task.grant() != nullptr) out = why_held(cx, ix);
+  if (std::holds_alternative<Final>(task.phase)) {
+    out = because(WaitReason::kFinal, "only an operator's retry");
+    if (task.notes && !task.notes->error.empty()) out.details.push_back(task.notes->error);
+  }
+  if (run.ending != RunEnding::kNone) out.details.emplace_back("its run is being cancelled");
+  out.state = task.state();
+  return out;
+}
+
+std::string_view to_text(WaitReason reason) {
+  constexpr std::string_view kTexts[] = {"unknown_task",
+                                         "final",
+                                         "not_made_yet",
+                                         "needs_open",
+                                         "level_closed",
+                                         "backoff",
+                                         "run_paused",
+                                         "queue_paused",
+                                         "map_at_limit",
+                                         "no_such_worker",
+                                         "fitting_workers_gone",
+                                         "fitting_workers_barred",
+                                         "fitting_workers_full",
+                                         "keeps_away",
+                                         "behind_others",
+                                         "not_started_yet",
+                                         "running",
+                                         "stopping"};
+  return kTexts[static_cast<std::size_t>(reason)];
+}
+
+}  // namespace vortex::core

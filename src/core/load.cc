@@ -1,0 +1,266 @@
+#include "core/load.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/planted.h"
+#include "core/bulk.h"
+#include "core/evidence.h"
+#include "core/leases.h"
+#include "core/nodes.h"
+#include "core/place.h"
+#include "core/reconcile.h"
+#include "core/submit.h"
+#include "core/workers.h"
+
+namespace vortex::core {
+
+namespace {
+
+void restore_worker(Context& cx, const WorkerRow& row) {
+  const WorkerIx ix = cx.state.workers.add(row.info->id);
+  Worker& worker = cx.worker(ix);
+  worker.info = row.info;
+  worker.incarnation = row.incarnation;
+  worker.state = row.state;
+  worker.registered_once = true;
+  worker.cordoned = row.cordoned;
+  worker.registered_at = row.registered_at;
+  worker.last_heartbeat = row.last_heartbeat;
+  worker.heartbeat_written = row.last_heartbeat;
+  worker.times_lost = row.times_lost;
+  worker.heard_at = cx.judged;
+  if (planted(PlantedBug::kOutageRuleOff) && row.last_heartbeat != kNever) {
+    worker.heard_at = cx.state.clock.judged(row.last_heartbeat);
+  }
+  worker.profile = cx.state.ready.profile(*row.info);
+  if (!is_present(row.state)) return;
+  ++cx.state.machines[row.info->machine].present;
+  cx.state.timers.set({TimerKind::kWorker, ix.value}, lease_end(cx.state, worker));
+}
+
+void restore_machines(Context& cx, const std::vector<MachineRow>& rows) {
+  for (const MachineRow& row : rows) {
+    Machine& machine = cx.state.machines[row.id];
+    machine.online = row.online;
+    machine.since = row.since;
+  }
+  for (auto& [id, machine] : cx.state.machines) {
+    const bool online = machine.present > 0;
+    if (machine.online == online) continue;
+    machine.online = online;
+    machine.since = cx.now;
+    cx.touch(id);
+    note_repair(cx, {}, "machine status did not match its workers");
+  }
+}
+
+Phase phase_from(Context& cx, const TaskRow& row, WorkerIx worker) {
+  Grant grant;
+  grant.worker = worker;
+  grant.stop = row.stop;
+  grant.granted_at = cx.judged;
+  grant.stop_deadline = cx.judged + cx.state.policy.worker_lease;
+  switch (row.state) {
+    case TaskState::kWaiting:
+      return Waiting{};
+    case TaskState::kQueued: {
+      Queued queued;
+      queued.ready_at = cx.state.clock.judged(row.ready_at);
+      queued.recovery = row.recovery;
+      queued.last_worker = cx.state.workers.find(row.previous_worker);
+      return queued;
+    }
+    case TaskState::kScheduled:
+      return Scheduled{grant};
+    case TaskState::kRunning: {
+      Running running;
+      grant.acked = true;
+      running.grant = grant;
+      running.started_at = cx.state.clock.judged(row.started_at);
+      running.progress_at = cx.judged;
+      running.percent = row.percent;
+      running.watched = row.percent > 0 || !row.step.empty();
+      return running;
+    }
+    default:
+      return Final{row.state};
+  }
+}
+
+void count_final(NodeRun& node, TaskState state) {
+  ++node.finals;
+  if (state == TaskState::kFailed) ++node.failed;
+  if (state == TaskState::kCancelled) ++node.cancelled;
+  if (state == TaskState::kSkipped) ++node.skipped;
+}
+
+void restore_notes(Task& task, const TaskRow& row) {
+  if (row.step.empty() && row.error_message.empty() && row.exit_code == 0) return;
+  TaskNotes& notes = task.notes_for_writing();
+  notes.step = row.step;
+  notes.error = row.error_message;
+  notes.exit_code = row.exit_code;
+}
+
+void restore_task(Context& cx, RunIx run_ix, const TaskRow& row) {
+  Run& run = cx.run(run_ix);
+  if (row.id.index >= run.tasks.size() || run.tasks[row.id.index].valid()) return;
+  const TaskIx ix = cx.state.tasks.add();
+  Task& task = cx.task(ix);
+  task.run = run_ix;
+  task.node = run.plan->node_of_task(row.id.index);
+  task.index = row.id.index;
+  task.epoch = row.epoch;
+  task.counters = row.counters;
+  task.created_at = row.created_at;
+  const WorkerIx worker = is_held(row.state) ? cx.state.workers.find(row.worker) : WorkerIx::none();
+  const bool orphan =
+      is_held(row.state) && (!worker.valid() || cx.worker(worker).incarnation != row.incarnation);
+  // That life of the worker is gone: nobody holds it, whatever its own row says.
+  task.phase = orphan ? Phase{Queued{}} : phase_from(cx, row, worker);
+  if (orphan) task.epoch = task.epoch.next(), cx.touch(ix);
+  restore_notes(task, row);
+  run.tasks[row.id.index] = ix;
+  NodeRun& node = run.nodes[task.node];
+  ++node.created;
+  if (is_final(row.state)) count_final(node, row.state);
+  if (orphan) ++task.counters.releases, note_repair(cx, ix, "held by a worker that is unknown");
+  if (!row.level) cx.touch(ix), note_repair(cx, ix, "task without a level");
+}
+
+// Held tasks join their worker's list; queued ones take their place.
+void settle_task(Context& cx, TaskIx ix) {
+  Task& task = cx.task(ix);
+  if (Grant* grant = task.grant()) {
+    const WorkerIx worker = grant->worker;
+    ++cx.node_of(task).in_play;
+    take_slot(cx, ix, worker);
+    const Judged at = grant->stop != StopReason::kNone
+                          ? grant->stop_deadline
+                          : cx.judged + cx.state.policy.scheduled_timeout;
+    cx.state.timers.set({TimerKind::kTask, ix.value}, at);
+  }
+  if (std::holds_alternative<Queued>(task.phase)) place_task(cx, ix, Turn::kBehind);
+}
+
+void derive_stopped(Run& run, std::uint32_t index, const Context& cx) {
+  const auto& map = run.plan->node_spec(index).map;
+  NodeRun& node = run.nodes[index];
+  if (!map || !map->max_failures || node.failed <= *map->max_failures) return;
+  // Items still queued beside too many failures mean that an operator lifted the stop.
+  const PlanNode& plan = run.plan->nodes[index];
+  for (std::uint32_t i = 0; i < node.created; ++i) {
+    const TaskIx ix = run.tasks[plan.first_task + i];
+    if (std::holds_alternative<Queued>(cx.state.tasks[ix].phase)) return;
+  }
+  node.stopped = true;
+}
+
+void derive_node(Context& cx, RunIx ix, std::uint32_t index) {
+  Run& run = cx.run(ix);
+  NodeRun& node = run.nodes[index];
+  const PlanNode& plan = run.plan->nodes[index];
+  const bool is_map = run.plan->node_spec(index).map.has_value();
+  derive_stopped(run, index, cx);
+  const bool begun =
+      node.created > 0 &&
+      (is_map || !std::holds_alternative<Waiting>(cx.task(run.tasks[plan.first_task]).phase));
+  if (begun) node.phase = NodePhase::kActive;
+  check_node_ended(cx, ix, index);
+  if (begun && is_map && node.created < plan.tasks && !node.stopped) begin_expanding(cx, ix, index);
+}
+
+std::vector<std::uint32_t> by_level(const DagPlan& plan) {
+  std::vector<std::uint32_t> order(plan.nodes.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return plan.nodes[a].level < plan.nodes[b].level;
+  });
+  return order;
+}
+
+// Makes what a crash or an older version left unmade: single tasks exist from the start.
+void make_missing(Context& cx, RunIx ix) {
+  const DagPlan& plan = *cx.run(ix).plan;
+  for (std::uint32_t node = 0; node < plan.nodes.size(); ++node) {
+    if (plan.node_spec(node).map || cx.run(ix).nodes[node].created > 0) continue;
+    note_repair(cx, make_task(cx, ix, node, plan.nodes[node].first_task), "task had no row");
+  }
+}
+
+void derive_levels(Context& cx, RunIx ix, std::uint32_t passed_before) {
+  Run& run = cx.run(ix);
+  if (run.levels_passed >= passed_before) return;
+  cx.touch(ix);
+  note_repair(cx, {}, "level marked done with open tasks");
+}
+
+}  // namespace
+
+RunIx restore_run(Context& cx, const RunImage& image) {
+  const RunRow& row = image.run;
+  const RunIx ix = open_run(cx.state, row.id, row.plan);
+  Run& run = cx.run(ix);
+  run.request = row.request;
+  run.ending = row.ending;
+  run.paused = row.paused;
+  run.created_at = row.created_at;
+  run.levels_known = row.levels_passed;
+  for (const TaskRow& task : image.tasks) restore_task(cx, ix, task);
+  make_missing(cx, ix);
+  for (const TaskDataRow& data : image.data) {
+    const bool known = data.id.index < run.tasks.size() && run.tasks[data.id.index].valid();
+    if (known && data.checkpoint) {
+      cx.task(run.tasks[data.id.index]).notes_for_writing().checkpoint = *data.checkpoint;
+    }
+  }
+  for (const TaskIx task : run.tasks) {
+    if (task.valid()) settle_task(cx, task);
+  }
+  for (const std::uint32_t node : by_level(*run.plan)) {
+    derive_node(cx, ix, node);
+    settle_nodes(cx);
+    consider_node(cx, ix, node);
+    settle_nodes(cx);
+  }
+  derive_levels(cx, ix, row.levels_passed);
+  if (run.ending != RunEnding::kNone) begin_sweep(cx, ix);
+  if (const auto limit = run.plan->spec.run_timeout; limit && row.state == RunState::kRunning) {
+    cx.state.timers.set({TimerKind::kRun, ix.value},
+                        cx.state.clock.judged(row.created_at) + *limit);
+  }
+  return ix;
+}
+
+State load(const Policy& policy, Term term, Instant now, std::uint64_t seed,
+           const StoreImage& image, Effects& repairs) {
+  State state(policy, term, now, seed);
+  state.counters = image.counters;
+  Context cx(state, now);
+  if (!planted(PlantedBug::kOutageRuleOff)) state.silence_floor = cx.judged;
+  for (const QueueRow& row : image.queues) {
+    state.ready[state.ready.queue(row.name)].paused = row.paused;
+  }
+  for (const WorkerRow& row : image.workers) restore_worker(cx, row);
+  restore_machines(cx, image.machines);
+  for (const PartitionLeaseRow& row : image.leases) restore_lease(state, row);
+  for (const KeyRow& row : image.keys) state.keys[row.key] = {row.run, row.digest};
+  for (const DeadLetterRow& row : image.dead_letters) {
+    if (row.state == DeadLetterState::kOpen) {
+      state.dead_letters[row.attempt.task] = {row.attempt.epoch, row.reason, row.at};
+    }
+  }
+  for (const RunImage& run : image.runs) restore_run(cx, run);
+  repair_held(cx);
+  settle(cx);
+  start_own_timers(cx);
+  cx.calling.clear();
+  cx.write_rows();
+  close_ended_runs(cx);
+  repairs = std::move(cx.fx);
+  return state;
+}
+
+}  // namespace vortex::core

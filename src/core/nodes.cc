@@ -1,0 +1,202 @@
+#include "core/nodes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.h"
+#include "base/planted.h"
+#include "base/reached.h"
+#include "core/bulk.h"
+#include "core/levels.h"
+#include "core/place.h"
+
+namespace vortex::core {
+
+namespace {
+
+// No further task of this node will be made.
+bool closed_to_new(const Run& run, const NodeRun& node) {
+  return run.ending != RunEnding::kNone || node.stopped;
+}
+
+NodeOutcome outcome_of(const Run& run, std::uint32_t index) {
+  const NodeRun& node = run.nodes[index];
+  const std::uint32_t tasks = run.plan->nodes[index].tasks;
+  const auto& map = run.plan->node_spec(index).map;
+  const std::uint32_t tolerated = map ? map->max_failures.value_or(0) : 0;
+  if (node.failed > tolerated) return NodeOutcome::kFailed;
+  if (node.cancelled > 0 || run.ending != RunEnding::kNone) {
+    // Cancelled, unless everything had already come to its end by itself.
+    if (node.cancelled > 0 || node.created < tasks) return NodeOutcome::kCancelled;
+  }
+  if (node.skipped > 0 || node.created < tasks) return NodeOutcome::kSkipped;
+  return NodeOutcome::kSuccess;
+}
+
+void count_need(NodeRun& node, NodeOutcome outcome) {
+  ++node.needs_done;
+  if (outcome == NodeOutcome::kSuccess) ++node.needs_ok;
+  if (outcome == NodeOutcome::kFailed || outcome == NodeOutcome::kCancelled) ++node.needs_failed;
+  if (outcome == NodeOutcome::kSkipped) ++node.needs_skipped;
+}
+
+void skip_node(Context& cx, RunIx run_ix, std::uint32_t index) {
+  Run& run = cx.run(run_ix);
+  NodeRun& node = run.nodes[index];
+  node.stopped = true;
+  if (node.created == 0) return check_node_ended(cx, run_ix, index);
+  const TaskIx ix = run.tasks[run.plan->nodes[index].first_task];
+  finish_task(cx, ix, TaskEvent::kSkipped, TaskState::kSkipped);
+}
+
+void start_node(Context& cx, RunIx run_ix, std::uint32_t index) {
+  Run& run = cx.run(run_ix);
+  NodeRun& node = run.nodes[index];
+  node.phase = NodePhase::kActive;
+  if (run.plan->node_spec(index).map) return begin_expanding(cx, run_ix, index);
+  const TaskIx ix = run.tasks[run.plan->nodes[index].first_task];
+  Queued queued;
+  queued.ready_at = cx.judged;
+  move_task(cx, ix, TaskEvent::kNeedsMet, queued);
+  place_task(cx, ix, Turn::kBehind);
+}
+
+void on_node_ended(Context& cx, RunIx run_ix, std::uint32_t index) {
+  Run& run = cx.run(run_ix);
+  NodeRun& node = run.nodes[index];
+  if (node.phase == NodePhase::kDone) return;
+  node.phase = NodePhase::kDone;
+  node.outcome = outcome_of(run, index);
+  if (node.outcome == NodeOutcome::kFailed) run.any_failed = true;
+  --run.nodes_open;
+  for (const std::uint32_t later : run.plan->nodes[index].needed_by) {
+    count_need(run.nodes[later], node.outcome);
+    consider_node(cx, run_ix, later);
+  }
+  on_level_progress(cx, run_ix, run.plan->nodes[index].level);
+  if (run.nodes_open == 0) cx.runs_ended.push_back(run_ix);
+}
+
+RunState state_at_end(const Run& run) {
+  if (run.ending == RunEnding::kCancelled) return RunState::kCancelled;
+  if (run.ending == RunEnding::kTimedOut || run.any_failed) return RunState::kFailed;
+  return RunState::kCompleted;
+}
+
+void on_run_ended(Context& cx, RunIx ix) {
+  Run& run = cx.run(ix);
+  run.state = state_at_end(run);
+  cx.touch(ix);
+  cx.state.timers.clear({TimerKind::kRun, ix.value});
+  cx.event(EventKind::kRunComplete, {.worker = {}, .task = {}, .run = ix},
+           {{"state", std::string(to_text(run.state))}});
+}
+
+}  // namespace
+
+RuleSays judge_rule(TriggerRule rule, std::uint32_t needs, const NodeRun& node) {
+  const bool all_done = node.needs_done == needs;
+  const std::uint32_t not_ok = node.needs_done - node.needs_ok;
+  const auto when_all_done = [all_done](bool hopeless) {
+    if (hopeless) return RuleSays::kNever;
+    return all_done ? RuleSays::kStart : RuleSays::kWait;
+  };
+  const auto when_one = [all_done](std::uint32_t found) {
+    if (found > 0) return RuleSays::kStart;
+    return all_done ? RuleSays::kNever : RuleSays::kWait;
+  };
+  if (needs == 0) return RuleSays::kStart;
+  if (planted(PlantedBug::kStartWhenAnyNeedMet) && node.needs_ok > 0) return RuleSays::kStart;
+  switch (rule) {
+    case TriggerRule::kAllSuccess:
+      return when_all_done(not_ok > 0);
+    case TriggerRule::kAllFailed:
+      return when_all_done(node.needs_done > node.needs_failed);
+    case TriggerRule::kAllDone:
+      return when_all_done(false);
+    case TriggerRule::kOneSuccess:
+      return when_one(node.needs_ok);
+    case TriggerRule::kOneFailed:
+      return when_one(node.needs_failed);
+    case TriggerRule::kNoneFailed:
+      return when_all_done(node.needs_failed > 0);
+    case TriggerRule::kNoneSkipped:
+      return when_all_done(node.needs_skipped > 0);
+  }
+  return RuleSays::kWait;
+}
+
+void consider_node(Context& cx, RunIx run_ix, std::uint32_t index) {
+  Run& run = cx.run(run_ix);
+  NodeRun& node = run.nodes[index];
+  if (node.phase != NodePhase::kPending || node.stopped || run.ending != RunEnding::kNone) return;
+  const NodeSpec& spec = run.plan->node_spec(index);
+  const auto needs = static_cast<std::uint32_t>(run.plan->nodes[index].needs.size());
+  switch (judge_rule(spec.trigger, needs, node)) {
+    case RuleSays::kWait:
+      return;
+    case RuleSays::kNever:
+      REACHED("core: node skipped because its needs can not be met");
+      return skip_node(cx, run_ix, index);
+    case RuleSays::kStart:
+      break;
+  }
+  if (level_is_open(run, run.plan->nodes[index].level)) return start_node(cx, run_ix, index);
+  node.phase = NodePhase::kGated;
+  run.gated.push_back(index);
+}
+
+void finish_task(Context& cx, TaskIx ix, TaskEvent event, TaskState outcome) {
+  Task& task = cx.task(ix);
+  cx.state.timers.clear({TimerKind::kTask, ix.value});
+  move_task(cx, ix, event, Final{outcome});
+  NodeRun& node = cx.node_of(task);
+  ++node.finals;
+  if (outcome == TaskState::kFailed) ++node.failed;
+  if (outcome == TaskState::kCancelled) ++node.cancelled;
+  if (outcome == TaskState::kSkipped) ++node.skipped;
+  if (outcome == TaskState::kFailed) check_map_failures(cx, task.run, task.node);
+  check_node_ended(cx, task.run, task.node);
+}
+
+void check_map_failures(Context& cx, RunIx run_ix, std::uint32_t index) {
+  Run& run = cx.run(run_ix);
+  NodeRun& node = run.nodes[index];
+  const auto& map = run.plan->node_spec(index).map;
+  if (!map || !map->max_failures || node.failed <= *map->max_failures || node.stopped) return;
+  REACHED("core: map stopped at too many failures");
+  node.stopped = true;
+  begin_sweep(cx, run_ix);
+}
+
+void check_node_ended(Context& cx, RunIx run_ix, std::uint32_t index) {
+  const Run& run = cx.run(run_ix);
+  const NodeRun& node = run.nodes[index];
+  const bool complete = node.created == run.plan->nodes[index].tasks || closed_to_new(run, node);
+  if (complete && node.finals == node.created) cx.nodes_ended.push_back({run_ix, index});
+}
+
+void settle_nodes(Context& cx) {
+  // Grows while it is walked: an end may cause others.
+  for (std::size_t i = 0; i < cx.nodes_ended.size(); ++i) {
+    const Context::NodeRef ended = cx.nodes_ended[i];
+    on_node_ended(cx, ended.run, ended.node);
+  }
+  cx.nodes_ended.clear();
+}
+
+void settle(Context& cx) {
+  settle_nodes(cx);
+  std::vector<RunIx> ended;
+  for (const RunIx ix : cx.runs_ended) {
+    const Run& run = cx.run(ix);
+    const bool told = std::find(ended.begin(), ended.end(), ix) != ended.end();
+    // An operator's retry may have opened it again in the same step.
+    if (told || run.nodes_open > 0) continue;
+    if (run.state == RunState::kRunning) on_run_ended(cx, ix);
+    ended.push_back(ix);
+  }
+  cx.runs_ended = std::move(ended);
+}
+
+}  // namespace vortex::core

@@ -1,0 +1,46 @@
+#pragma once
+// The numbers the core decides by, fixed for one term.
+//
+// Built from the settings (base/settings.h), which have already refused combinations that break
+// the timing rules; the core relies on them and does not check again.
+
+#include <cstdint>
+
+#include "base/settings.h"
+#include "base/time.h"
+#include "model/dag.h"
+#include "model/plan.h"
+
+namespace vortex::core {
+
+struct Policy {
+  Duration worker_lease = seconds(60);        // L: silence this long is death
+  Duration heartbeat_interval = seconds(10);  // H: the longest a poll is held back
+  Duration kill_time = seconds(15);           // K: TERM, grace, KILL on the worker
+  Duration scheduled_timeout = seconds(300);  // S: handed out but not started
+  Duration execution_timeout = hours(1);
+  Duration stale_after = seconds(600);    // without progress, once a task has shown any
+  Duration reconnect_grace = seconds(2);  // from a hint to the reclaim
+  Duration worker_queue_ttl = seconds(300);
+  Duration keep_away = seconds(5);  // how long a retry waits for a worker other than the last
+  Duration partition_lease = seconds(30);
+  Duration sweep = millis(500);  // the shell ticks at least this often
+  Duration health_check_interval = seconds(15);
+  Duration reconcile_interval = seconds(60);
+  RetryPolicy retry;
+  std::uint16_t crash_limit = 3;
+  std::uint16_t cordon_after = 3;
+  std::uint16_t never_started_limit = 3;
+  std::uint32_t brake_fleet_min = 4;
+  std::uint32_t brake_permille_per_minute = 150;  // of the fleet, reclaimed by silence under it
+  std::uint32_t bulk_tasks_per_step = 10'000;     // bound on what one step may create or sweep
+  std::uint32_t spread_from_tasks = 200;  // a reclaim of more than this is spread over a window
+  std::uint32_t checkpoint_bytes_max = 64 * 1024;
+  std::uint32_t outputs_bytes_max = 256 * 1024;
+  DagLimits dag_limits;
+};
+
+// What the settings say; the rest keeps its defaults above.
+Policy make_policy(const Settings& settings);
+
+}  // namespace vortex::core

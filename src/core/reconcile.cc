@@ -1,0 +1,217 @@
+#include "core/reconcile.h"
+
+#include <utility>
+
+#include "core/recover.h"
+
+namespace vortex::core {
+
+namespace {
+
+class Check {
+ public:
+  explicit Check(const State& state) : state_(state) {}
+
+  void light() {
+    for (std::uint32_t i = 0; i < state_.workers.size(); ++i) check_worker({i});
+    check_machines();
+  }
+
+  void thorough() {
+    for (std::size_t slot = 0; slot < state_.runs.slots(); ++slot) {
+      const Run* run = state_.runs.at_slot(slot);
+      if (run != nullptr) check_run(*run);
+    }
+    check_ready_lists();
+    check_idle_offers();
+  }
+
+  std::vector<Finding> take() { return std::move(findings_); }
+
+ private:
+  void expect(bool holds, const std::string& what) {
+    if (!holds) findings_.push_back({what});
+  }
+
+  void check_worker(WorkerIx ix) {
+    const Worker& worker = state_.workers[ix];
+    const std::string who = "worker '" + worker.info->id.text + "': ";
+    std::uint32_t held = 0;
+    Usage used;
+    for (TaskIx t = worker.held.head; t.valid(); t = state_.tasks[t].links.next) {
+      const Task& task = state_.tasks[t];
+      const Grant* grant = task.grant();
+      expect(grant != nullptr && grant->worker == ix, who + "lists a task that it does not hold");
+      const Resources& demand =
+          state_.runs[task.run].plan->node_spec(task.node).requirements.resources;
+      used.cpu_milli += demand.cpu_milli;
+      used.memory_bytes += demand.memory_bytes;
+      ++held;
+    }
+    expect(held == worker.held.size, who + "count of held tasks is wrong");
+    expect(used.cpu_milli == worker.used.cpu_milli && used.memory_bytes == worker.used.memory_bytes,
+           who + "resources in use do not match its tasks");
+    expect(worker.leaked == 0, who + "a slot is taken by no task");
+    expect(is_present(worker.state) || held == 0, who + "gone, but holds tasks");
+    const bool running = worker.state == WorkerState::kRunning;
+    const bool idle = worker.state == WorkerState::kIdle;
+    expect((!running || held > 0) && (!idle || held == 0), who + "state does not match its tasks");
+  }
+
+  void check_machines() {
+    std::map<MachineId, std::uint32_t> present;
+    for (std::uint32_t i = 0; i < state_.workers.size(); ++i) {
+      const Worker& worker = state_.workers[{i}];
+      if (is_present(worker.state)) ++present[worker.info->machine];
+    }
+    for (const auto& [id, machine] : state_.machines) {
+      expect(machine.present == present[id],
+             "machine '" + id.text + "': count of workers is wrong");
+      expect(machine.online == (machine.present > 0), "machine '" + id.text + "': status is wrong");
+    }
+  }
+
+  void check_node(const Run& run, std::uint32_t index) {
+    const NodeRun& node = run.nodes[index];
+    const PlanNode& plan = run.plan->nodes[index];
+    const std::string where = to_text(run.id) + " node " + run.plan->node_spec(index).name + ": ";
+    std::uint32_t created = 0;
+    std::uint32_t finals = 0;
+    std::uint32_t in_play = 0;
+    for (std::uint32_t i = 0; i < plan.tasks; ++i) {
+      const TaskIx ix = run.tasks[plan.first_task + i];
+      if (!ix.valid()) continue;
+      const Task& task = state_.tasks[ix];
+      const auto* queued = std::get_if<Queued>(&task.phase);
+      ++created;
+      finals += is_final(task.state()) ? 1 : 0;
+      in_play += task.grant() || (queued && queued->place == Queued::Place::kReady) ? 1 : 0;
+      check_timer(where, ix, task);
+    }
+    expect(created == node.created, where + "count of tasks is wrong");
+    expect(finals == node.finals, where + "count of finished tasks is wrong");
+    expect(in_play == node.in_play, where + "count of tasks in play is wrong");
+    const auto& map = run.plan->node_spec(index).map;
+    const bool limited = map && map->max_parallel > 0;
+    expect(!limited || in_play <= map->max_parallel, where + "more in play than max_parallel");
+    expect(node.phase != NodePhase::kDone || finals == created, where + "done with open tasks");
+  }
+
+  // Nothing that is held or in backoff may be without a deadline: it could wait for ever.
+  void check_timer(const std::string& where, TaskIx ix, const Task& task) {
+    const auto* queued = std::get_if<Queued>(&task.phase);
+    const bool must = task.grant() || (queued && queued->place == Queued::Place::kNowhere);
+    const bool has = state_.timers.at({TimerKind::kTask, ix.value}).has_value();
+    expect(has || !must, where + "a task that needs a deadline has none");
+    expect(!has || !is_final(task.state()), where + "a finished task has a deadline");
+  }
+
+  void check_run(const Run& run) {
+    std::vector<std::uint32_t> open(run.plan->levels, 0);
+    std::uint32_t nodes_open = 0;
+    for (std::uint32_t i = 0; i < run.nodes.size(); ++i) {
+      check_node(run, i);
+      if (run.nodes[i].phase == NodePhase::kDone) continue;
+      ++nodes_open;
+      ++open[run.plan->nodes[i].level];
+    }
+    expect(nodes_open == run.nodes_open, to_text(run.id) + ": count of open nodes is wrong");
+    expect(open == run.level_open, to_text(run.id) + ": open nodes by level are wrong");
+    for (std::uint32_t level = 0; level < run.levels_passed; ++level) {
+      expect(open[level] == 0, to_text(run.id) + ": level marked done with open tasks");
+    }
+  }
+
+  void check_ready_lists() {
+    for (std::uint32_t i = 0; i < state_.ready.classes(); ++i) {
+      const TaskClass& cls = state_.ready[ClassIx{i}];
+      std::uint32_t listed = 0;
+      for (const PriorityList& list : cls.lists) listed += list.tasks.size;
+      expect(listed == cls.ready, "a ready list does not match its count");
+    }
+  }
+
+  // No ready task may stand beside an offering worker that could take it; a task that keeps away
+  // from its last worker, or a lack of resources, is a reason, so only the clear case is judged.
+  void check_idle_offers() {
+    if (!state_.offering.empty() || !state_.ready.dirty.empty() || !state_.bulk.empty()) return;
+    for (std::uint32_t q = 0; q < state_.ready.queues(); ++q) {
+      const Queue& queue = state_.ready[QueueIx{q}];
+      if (queue.paused || queue.offers.empty()) continue;
+      for (const HeadKey& head : queue.heads) check_class_waits(queue, head.cls);
+    }
+  }
+
+  void check_class_waits(const Queue& queue, ClassIx ix) {
+    const TaskClass& cls = state_.ready[ix];
+    const Requirements& need = cls.requirements;
+    const auto& head = std::get<Queued>(state_.tasks[cls.lists.front().tasks.head].phase);
+    const bool simple = need.labels.empty() && need.runtime.empty() && need.worker.empty() &&
+                        need.resources == Resources{} && !head.keep_away;
+    expect(!simple, "a ready task waits in queue '" + queue.name + "' beside a worker with room");
+  }
+
+  const State& state_;
+  std::vector<Finding> findings_;
+};
+
+void arm(Context& cx, OwnTimer timer, Duration in) {
+  cx.state.timers.set({TimerKind::kOwn, static_cast<std::uint32_t>(timer)}, cx.judged + in);
+}
+
+}  // namespace
+
+std::vector<Finding> check_state(const State& state, Depth depth) {
+  Check check(state);
+  check.light();
+  if (depth == Depth::kThorough) check.thorough();
+  return check.take();
+}
+
+void note_repair(Context& cx, TaskIx task, const char* what) {
+  cx.event(EventKind::kStateReconcileFix, {.worker = {}, .task = task, .run = {}},
+           {{"what", std::string(what)}}, Severity::kWarning);
+}
+
+void repair_held(Context& cx) {
+  for (std::uint32_t i = 0; i < cx.state.workers.size(); ++i) {
+    const Worker& worker = cx.worker({i});
+    if (is_present(worker.state) || worker.held.empty()) continue;
+    note_repair(cx, worker.held.head, "task assigned to a worker that is gone");
+    lose_worker(cx, {i}, Evidence::kReconciler);
+  }
+}
+
+void on_reconcile_timer(Context& cx) {
+  arm(cx, OwnTimer::kReconcile, cx.state.policy.reconcile_interval);
+  cx.event(EventKind::kStateReconcileStart, {});
+  repair_held(cx);
+  const auto findings = check_state(cx.state, Depth::kLight);
+  for (const Finding& finding : findings) {
+    cx.event(EventKind::kStateReconcileFix, {}, {{"what", finding.what}}, Severity::kError);
+  }
+  cx.fx.reload = !findings.empty();
+  cx.event(EventKind::kStateReconcileComplete, {},
+           {{"findings", static_cast<std::int64_t>(findings.size())}});
+}
+
+bool level_really_complete(Context& cx, RunIx ix, std::uint32_t level) {
+  const Run& run = cx.run(ix);
+  bool complete = true;
+  for (std::uint32_t i = 0; i < run.nodes.size(); ++i) {
+    if (run.plan->nodes[i].level == level && run.nodes[i].phase != NodePhase::kDone)
+      complete = false;
+  }
+  if (level >= run.levels_known) {
+    cx.event(EventKind::kLevelCheck, {.worker = {}, .task = {}, .run = ix},
+             {{"dag_level", std::int64_t{level}}, {"complete", std::int64_t{complete}}});
+  }
+  return complete;
+}
+
+void start_own_timers(Context& cx) {
+  arm(cx, OwnTimer::kHealthPass, cx.state.policy.health_check_interval);
+  arm(cx, OwnTimer::kReconcile, cx.state.policy.reconcile_interval);
+}
+
+}  // namespace vortex::core

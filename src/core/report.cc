@@ -1,0 +1,242 @@
+#include "core/report.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/planted.h"
+#include "base/reached.h"
+#include "core/attempt_end.h"
+#include "core/cancel.h"
+#include "core/find.h"
+#include "core/place.h"
+#include "core/transitions.h"
+#include "core/workers.h"
+
+namespace vortex::core {
+
+namespace {
+
+void start(Context& cx, TaskIx ix) {
+  Task& task = cx.task(ix);
+  const auto* scheduled = std::get_if<Scheduled>(&task.phase);
+  if (scheduled == nullptr) return;
+  Running running;
+  running.grant = scheduled->grant;
+  running.grant.acked = true;
+  running.started_at = cx.judged;
+  running.progress_at = cx.judged;
+  // Whoever asks for a watchdog is watched from the start; else only once it has shown progress,
+  // because silence of a program that never speaks says nothing.
+  running.watched = cx.spec_of(task).stale_after.has_value();
+  move_task(cx, ix, TaskEvent::kStarted, running);
+  cx.event(EventKind::kTaskStarted, {.worker = running.grant.worker, .task = ix, .run = {}},
+           {{"attempts", std::int64_t{task.counters.attempts}}});
+  watch_running(cx, ix);
+}
+
+AttemptEnd ended(Verdict verdict, Blame blame, std::int32_t code = 0, std::string message = {}) {
+  AttemptEnd end;
+  end.verdict = verdict;
+  end.blame = blame;
+  end.code = code;
+  end.message = std::move(message);
+  return end;
+}
+
+AttemptEnd from_failure(const Failed& failed) {
+  const Verdict verdict = [&] {
+    switch (failed.cause) {
+      case Failed::Cause::kSignal:
+        return Verdict::kSignal;
+      case Failed::Cause::kOutOfMemory:
+        return Verdict::kOutOfMemory;
+      case Failed::Cause::kCouldNotStart:
+        return Verdict::kCouldNotStart;
+      case Failed::Cause::kExitCode:
+        break;
+    }
+    return Verdict::kExitCode;
+  }();
+  return ended(verdict, Blame::kFailure, failed.code, failed.message);
+}
+
+AttemptEnd from_stop(StopReason stop) {
+  switch (stop) {
+    case StopReason::kStale:
+      return ended(Verdict::kStale, Blame::kStall, 0, "no progress for too long");
+    case StopReason::kExecutionTimeout:
+      return ended(Verdict::kExecutionTimeout, Blame::kStall, 0, "ran longer than its timeout");
+    case StopReason::kNotStarted:
+      return ended(Verdict::kNotStartedInTime, Blame::kNeverStarted, 0,
+                   "the worker did not start it in time");
+    case StopReason::kCancel:
+      return ended(Verdict::kCancelled, Blame::kRelease, 0, "cancelled");
+    case StopReason::kNone:
+      break;
+  }
+  return ended(Verdict::kDrained, Blame::kRelease, 0, "released by the worker");
+}
+
+class Apply {
+ public:
+  Apply(Context& cx, TaskIx ix) : cx_(cx), ix_(ix) {}
+
+  void operator()(const Started&) const { start(cx_, ix_); }
+
+  void operator()(const Checkpoint& checkpoint) const {
+    Task& task = cx_.task(ix_);
+    if (checkpoint.data.size() > cx_.state.policy.checkpoint_bytes_max) return;
+    start(cx_, ix_);
+    task.notes_for_writing().checkpoint = checkpoint.data;
+    auto& running = std::get<Running>(task.phase);
+    running.progress_at = cx_.judged;
+    cx_.fx.rows.task_data.push_back({cx_.id_of(task), task.epoch, checkpoint.data, std::nullopt});
+  }
+
+  void operator()(const Completed& completed) const {
+    start(cx_, ix_);
+    const std::size_t limit = cx_.state.policy.outputs_bytes_max;
+    if (completed.outputs.size() > limit) {
+      return end_attempt(cx_, ix_,
+                         ended(Verdict::kExitCode, Blame::kFailure, 0,
+                               "outputs of " + std::to_string(completed.outputs.size()) +
+                                   " bytes, more than " + std::to_string(limit)));
+    }
+    if (!completed.outputs.empty()) {
+      const Task& task = cx_.task(ix_);
+      cx_.fx.rows.task_data.push_back(
+          {cx_.id_of(task), task.epoch, std::nullopt, completed.outputs});
+    }
+    end_attempt(cx_, ix_, ended(Verdict::kCompleted, Blame::kNone));
+  }
+
+  void operator()(const Failed& failed) const {
+    if (failed.cause != Failed::Cause::kCouldNotStart) start(cx_, ix_);
+    end_attempt(cx_, ix_, from_failure(failed));
+  }
+
+  void operator()(const Released& released) const {
+    if (released.cause == Released::Cause::kStopped) {
+      return end_attempt(cx_, ix_, from_stop(cx_.task(ix_).grant()->stop));
+    }
+    const bool drained = released.cause == Released::Cause::kDrained;
+    const Blame blame =
+        drained && planted(PlantedBug::kDrainCountedAsCrash) ? Blame::kCrash : Blame::kRelease;
+    end_attempt(cx_, ix_, ended(drained ? Verdict::kDrained : Verdict::kSelfFenced, blame));
+  }
+
+  void operator()(const TimedOut&) const {
+    start(cx_, ix_);
+    end_attempt(cx_, ix_, from_stop(StopReason::kExecutionTimeout));
+  }
+
+ private:
+  Context& cx_;
+  TaskIx ix_;
+};
+
+bool is_result(const ReportBody& body) {
+  return std::holds_alternative<Completed>(body) || std::holds_alternative<Failed>(body);
+}
+
+// A repeat of the result that ended this very epoch: known, not stale.
+bool already_counted(Context& cx, const Attempt& attempt) {
+  const TaskIx ix = find_task(cx.state, attempt.task);
+  return ix.valid() && is_final(cx.task(ix).state()) && cx.task(ix).epoch == attempt.epoch;
+}
+
+void refuse_stale(Context& cx, WorkerIx worker, const Report& report) {
+  if (already_counted(cx, report.attempt)) return;
+  REACHED("core: stale report refused");
+  cx.worker(worker).stale_to_tell.push_back(report.attempt);
+  if (!is_result(report.body)) return;
+  const TaskIx ix = find_task(cx.state, report.attempt.task);
+  cx.event(EventKind::kStaleResultRefused, {.worker = worker, .task = ix, .run = {}},
+           {{"epoch", static_cast<std::int64_t>(report.attempt.epoch.value)}}, Severity::kWarning);
+}
+
+TaskIx find_for_report(Context& cx, const Attempt& attempt, WorkerIx worker) {
+  if (planted(PlantedBug::kResultWithoutEpochCheck)) {
+    const TaskIx ix = find_task(cx.state, attempt.task);
+    return ix.valid() && cx.task(ix).grant() != nullptr ? ix : TaskIx::none();
+  }
+  return find_attempt(cx, attempt, worker);
+}
+
+}  // namespace
+
+void apply_report(Context& cx, WorkerIx worker, const Report& report) {
+  const TaskIx ix = find_for_report(cx, report.attempt, worker);
+  if (!ix.valid()) return refuse_stale(cx, worker, report);
+  std::visit(Apply(cx, ix), report.body);
+}
+
+void watch_running(Context& cx, TaskIx ix) {
+  const Task& task = cx.task(ix);
+  const auto& running = std::get<Running>(task.phase);
+  const Policy& policy = cx.state.policy;
+  const NodeSpec& spec = cx.spec_of(task);
+  if (running.grant.stop != StopReason::kNone) {
+    return cx.state.timers.set({TimerKind::kTask, ix.value}, running.grant.stop_deadline);
+  }
+  // The worker ends it by its own clock; ours only steps in when that did not happen.
+  Judged at = running.started_at + spec.execution_timeout.value_or(policy.execution_timeout) +
+              policy.kill_time + policy.heartbeat_interval * 2;
+  if (running.watched) {
+    at = std::min(at, running.progress_at + spec.stale_after.value_or(policy.stale_after));
+  }
+  cx.state.timers.set({TimerKind::kTask, ix.value}, at);
+}
+
+void on_held_timer(Context& cx, TaskIx ix) {
+  const Task& task = cx.task(ix);
+  const Grant& grant = *task.grant();
+  if (grant.stop != StopReason::kNone) {
+    // Neither confirmed nor fenced by itself within a full lease, so nothing of it can run any
+    // more unless its host was paused; the epoch guards against that.
+    if (cx.judged < grant.stop_deadline) {
+      return cx.state.timers.set({TimerKind::kTask, ix.value}, grant.stop_deadline);
+    }
+    REACHED("core: stop taken as done after a full lease");
+    return end_attempt(cx, ix, from_stop(grant.stop));
+  }
+  const auto* running = std::get_if<Running>(&task.phase);
+  if (running == nullptr) {
+    if (planted(PlantedBug::kScheduledTimeoutBelowLease)) {
+      return end_attempt(cx, ix, from_stop(StopReason::kNotStarted));
+    }
+    REACHED("core: scheduled task asked back because it was not started");
+    return request_stop(cx, ix, StopReason::kNotStarted);
+  }
+  const NodeSpec& spec = cx.spec_of(task);
+  const Judged stale_at =
+      running->progress_at + spec.stale_after.value_or(cx.state.policy.stale_after);
+  if (running->watched && cx.judged >= stale_at) {
+    REACHED("core: stale task asked to stop");
+    return request_stop(cx, ix, StopReason::kStale);
+  }
+  const Judged last = running->started_at +
+                      spec.execution_timeout.value_or(cx.state.policy.execution_timeout) +
+                      cx.state.policy.kill_time + cx.state.policy.heartbeat_interval * 2;
+  if (cx.judged >= last) return request_stop(cx, ix, StopReason::kExecutionTimeout);
+  watch_running(cx, ix);
+}
+
+bool adopt_unheld(Context& cx, const Attempt& attempt, WorkerIx worker) {
+  const TaskIx ix = find_task(cx.state, attempt.task);
+  if (!ix.valid()) return false;
+  auto* queued = std::get_if<Queued>(&cx.task(ix).phase);
+  if (queued == nullptr || queued->place != Queued::Place::kReady) return false;
+  const NodeRun& node = cx.node_of(cx.task(ix));
+  cx.state.ready.remove(cx.state.tasks, node.cls, cx.spec_of(cx.task(ix)).priority, ix);
+  Scheduled scheduled;
+  scheduled.grant.worker = worker;
+  scheduled.grant.granted_at = cx.judged;
+  cx.task(ix).epoch = attempt.epoch;
+  move_task(cx, ix, TaskEvent::kGranted, scheduled);
+  ++cx.task(ix).counters.attempts;
+  take_slot(cx, ix, worker);
+  return true;
+}
+
+}  // namespace vortex::core

@@ -1,0 +1,21 @@
+#pragma once
+// What a worker reports of an attempt, accepted only from the holder of the current epoch.
+
+#include "core/context.h"
+#include "model/sync.h"
+
+namespace vortex::core {
+
+// Counts once per (task, epoch): a repeat or a stale word changes nothing, and the worker is told.
+void apply_report(Context& cx, WorkerIx worker, const Report& report);
+
+// Sets the timer of a running task to the nearest of its clocks.
+void watch_running(Context& cx, TaskIx ix);
+
+// The timer of a held task fired: a stop was not confirmed, or one of its clocks ran out.
+void on_held_timer(Context& cx, TaskIx ix);
+
+// A planted bug only: takes back a task that was taken away from this worker.
+bool adopt_unheld(Context& cx, const Attempt& attempt, WorkerIx worker);
+
+}  // namespace vortex::core

@@ -1,0 +1,206 @@
+#include "core/revive.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/reached.h"
+#include "core/bulk.h"
+#include "core/find.h"
+#include "core/load.h"
+#include "core/nodes.h"
+#include "core/place.h"
+#include "core/transitions.h"
+
+namespace vortex::core {
+
+namespace {
+
+// A node is open again. Its outcome no longer counts for the nodes that need it.
+void reopen_node(Run& run, std::uint32_t index) {
+  NodeRun& node = run.nodes[index];
+  const std::uint32_t level = run.plan->nodes[index].level;
+  ++run.nodes_open;
+  ++run.level_open[level];
+  // What already runs on higher levels is not called back; what has not started waits again.
+  run.levels_passed = std::min(run.levels_passed, level);
+  for (const std::uint32_t later : run.plan->nodes[index].needed_by) {
+    NodeRun& next = run.nodes[later];
+    --next.needs_done;
+    if (node.outcome == NodeOutcome::kSuccess) --next.needs_ok;
+    if (node.outcome == NodeOutcome::kFailed || node.outcome == NodeOutcome::kCancelled) {
+      --next.needs_failed;
+    }
+    if (node.outcome == NodeOutcome::kSkipped) --next.needs_skipped;
+  }
+  node.phase = NodePhase::kActive;
+}
+
+void unskip_tasks(Context& cx, Run& run, std::uint32_t index) {
+  NodeRun& node = run.nodes[index];
+  node.stopped = false;
+  node.phase = NodePhase::kPending;
+  if (node.created == 0) return;
+  const TaskIx ix = run.tasks[run.plan->nodes[index].first_task];
+  move_task(cx, ix, TaskEvent::kUnskipped, Waiting{});
+  --node.finals;
+  --node.skipped;
+}
+
+// Everything that was skipped, directly or further down, waits for its needs again.
+void unskip_below(Context& cx, Run& run, std::uint32_t from) {
+  std::vector<std::uint32_t> open{from};
+  while (!open.empty()) {
+    const std::uint32_t index = open.back();
+    open.pop_back();
+    for (const std::uint32_t later : run.plan->nodes[index].needed_by) {
+      NodeRun& next = run.nodes[later];
+      const bool skipped = next.phase == NodePhase::kDone && next.outcome == NodeOutcome::kSkipped;
+      if (!skipped) continue;
+      reopen_node(run, later);
+      unskip_tasks(cx, run, later);
+      open.push_back(later);
+    }
+  }
+}
+
+bool still_failed(const Run& run) {
+  for (const NodeRun& node : run.nodes) {
+    if (node.phase == NodePhase::kDone && node.outcome == NodeOutcome::kFailed) return true;
+  }
+  return false;
+}
+
+void close_letter(Context& cx, TaskId id, DeadLetterState state) {
+  const auto letter = cx.state.dead_letters.find(id);
+  if (letter == cx.state.dead_letters.end()) return;
+  const OpenDeadLetter& open = letter->second;
+  cx.fx.rows.dead_letters.push_back({{id, open.epoch}, open.reason, state, open.at, {}});
+  cx.state.dead_letters.erase(letter);
+}
+
+// A map that had stopped goes on: what it skipped and what it never made comes back in slices.
+void lift_stop(Context& cx, RunIx ix, std::uint32_t index) {
+  Run& run = cx.run(ix);
+  NodeRun& node = run.nodes[index];
+  if (!node.stopped) return;
+  node.stopped = false;
+  begin_sweep(cx, ix);
+  if (node.created < run.plan->nodes[index].tasks) begin_expanding(cx, ix, index);
+}
+
+void revive(Context& cx, TaskIx ix, EventKind why) {
+  Task& task = cx.task(ix);
+  Run& run = cx.run_of(task);
+  NodeRun& node = run.nodes[task.node];
+  const bool was_done = node.phase == NodePhase::kDone;
+  if (was_done) reopen_node(run, task.node);
+  --node.finals;
+  --node.failed;
+  lift_stop(cx, task.run, task.node);
+  if (was_done) unskip_below(cx, run, task.node);
+  run.any_failed = still_failed(run);
+  close_letter(cx, cx.id_of(task), DeadLetterState::kRedriven);
+  task.epoch = task.epoch.next();
+  task.counters = {};
+  Queued queued;
+  queued.ready_at = cx.judged;
+  move_task(cx, ix, TaskEvent::kRevived, queued);
+  cx.touch(task.run);
+  cx.event(why, {.worker = {}, .task = ix, .run = {}},
+           {{"epoch", static_cast<std::int64_t>(task.epoch.value)}});
+  place_task(cx, ix, Turn::kInFront);
+}
+
+constexpr const char* kOnlyFailed = "only a failed task can be run again";
+
+std::optional<RefusalKind> refusal_of(Context& cx, TaskId id) {
+  const TaskIx ix = find_task(cx.state, id);
+  if (!ix.valid()) return RefusalKind::kUnknownTask;
+  if (cx.run_of(cx.task(ix)).ending != RunEnding::kNone) return RefusalKind::kRunEnding;
+  if (cx.task(ix).state() != TaskState::kFailed) return RefusalKind::kWrongState;
+  return std::nullopt;
+}
+
+std::optional<RefusalKind> refusal_of(const RunImage& image, TaskId id) {
+  const auto row = std::find_if(image.tasks.begin(), image.tasks.end(),
+                                [&](const TaskRow& task) { return task.id == id; });
+  if (image.run.id != id.run || row == image.tasks.end()) return RefusalKind::kUnknownTask;
+  if (image.run.ending != RunEnding::kNone) return RefusalKind::kRunEnding;
+  if (row->state != TaskState::kFailed) return RefusalKind::kWrongState;
+  return std::nullopt;
+}
+
+// The task if it may be revived, its run brought back into memory if need be; else the refusal has
+// been sent and nothing was changed.
+TaskIx revivable(Context& cx, RequestId request, TaskId id, const RunImage* image) {
+  const bool live = cx.state.runs.find(id.run).valid();
+  if (!live && image == nullptr) {
+    cx.refuse(request, RefusalKind::kRunNotLive);
+    return {};
+  }
+  if (const auto refusal = live ? refusal_of(cx, id) : refusal_of(*image, id)) {
+    cx.refuse(request, *refusal, *refusal == RefusalKind::kWrongState ? kOnlyFailed : "");
+    return {};
+  }
+  if (!live) {
+    REACHED("core: finished run came back into memory");
+    restore_run(cx, *image);
+  }
+  return find_task(cx.state, id);
+}
+
+}  // namespace
+
+void on_retry_task(Context& cx, const RetryTask& command) {
+  const TaskIx ix = revivable(cx, command.request, command.task, command.image.get());
+  if (!ix.valid()) return;
+  revive(cx, ix, EventKind::kTaskRetry);
+  cx.reply(command.request, Done{});
+}
+
+void on_redrive(Context& cx, const RedriveDeadLetter& command) {
+  if (!cx.state.dead_letters.contains(command.task)) {
+    return cx.refuse(command.request, RefusalKind::kNoDeadLetter);
+  }
+  const TaskIx ix = revivable(cx, command.request, command.task, command.image.get());
+  if (!ix.valid()) return;
+  REACHED("core: dead letter re-driven");
+  revive(cx, ix, EventKind::kTaskRedriven);
+  cx.reply(command.request, Done{});
+}
+
+void on_discard(Context& cx, const DiscardDeadLetter& command) {
+  if (!cx.state.dead_letters.contains(command.task)) {
+    return cx.refuse(command.request, RefusalKind::kNoDeadLetter);
+  }
+  close_letter(cx, command.task, DeadLetterState::kDiscarded);
+  cx.event(EventKind::kTaskDiscarded,
+           {.worker = {}, .task = find_task(cx.state, command.task), .run = {}},
+           {{"run", static_cast<std::int64_t>(command.task.run.value)},
+            {"index", std::int64_t{command.task.index}}});
+  cx.reply(command.request, Done{});
+}
+
+void on_pause_queue(Context& cx, const PauseQueue& command) {
+  if (command.queue.empty()) {
+    return cx.refuse(command.request, RefusalKind::kMalformed,
+                     "the queue's name must not be empty");
+  }
+  const QueueIx ix = cx.state.ready.queue(command.queue);
+  Queue& queue = cx.state.ready[ix];
+  if (queue.paused != command.paused) {
+    queue.paused = command.paused;
+    cx.fx.rows.queues.push_back({command.queue, command.paused});
+    cx.event(command.paused ? EventKind::kQueuePaused : EventKind::kQueueResumed, {},
+             {{"queue", command.queue}});
+    for (const HeadKey& head : queue.heads) {
+      TaskClass& cls = cx.state.ready[head.cls];
+      if (!cls.dirty) cls.dirty = true, cx.state.ready.dirty.push_back(head.cls);
+    }
+  }
+  cx.reply(command.request, Done{});
+}
+
+}  // namespace vortex::core

@@ -1,0 +1,105 @@
+#pragma once
+// One live run: its plan, and per node the counts that make readiness an event instead of a scan.
+//
+// A map's tasks are made when the map becomes ready, a bounded number per step, and tasks that
+// will never run (skipped, cancelled) are only counted. So a run of a million costs no long step.
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/index.h"
+#include "core/judged.h"
+#include "model/plan.h"
+#include "model/rows.h"
+#include "model/states.h"
+
+namespace vortex::core {
+
+enum class NodePhase : std::uint8_t {
+  kPending,  // waits for its needs
+  kGated,    // its needs are met; waits for the levels below (barrier: levels)
+  kActive,   // its tasks may run
+  kDone,     // every task is final; the outcome is fixed
+};
+
+enum class NodeOutcome : std::uint8_t { kSuccess, kFailed, kSkipped, kCancelled };
+
+struct NodeRun {
+  NodePhase phase = NodePhase::kPending;
+  NodeOutcome outcome = NodeOutcome::kSuccess;  // once kDone
+  bool stopped = false;  // its map passed max_failures: what has not been made never will
+  ClassIx cls;
+  std::uint32_t created = 0;  // tasks made so far, of PlanNode::tasks
+  std::uint32_t finals = 0;   // of the created ones
+  std::uint32_t failed = 0;   // of the finals
+  std::uint32_t cancelled = 0;
+  std::uint32_t skipped = 0;
+  std::uint32_t in_play = 0;  // ready or held: what max_parallel bounds
+  TaskList parked;            // beyond max_parallel
+  // How the nodes it needs have ended so far.
+  std::uint32_t needs_done = 0;
+  std::uint32_t needs_ok = 0;
+  std::uint32_t needs_failed = 0;
+  std::uint32_t needs_skipped = 0;
+};
+
+struct Run {
+  RunId id;
+  PlanPtr plan;
+  std::shared_ptr<const RunRequest> request;
+  RunState state = RunState::kRunning;
+  RunEnding ending = RunEnding::kNone;
+  bool paused = false;
+  bool dirty = false;
+  Instant created_at;
+  std::vector<NodeRun> nodes;
+  std::vector<TaskIx> tasks;              // by index in the plan; none: not made yet
+  std::vector<std::uint32_t> level_open;  // nodes not yet done, by level
+  std::uint32_t levels_passed = 0;        // all nodes of the levels below this are done
+  std::uint32_t levels_known = 0;         // levels below this were announced as complete
+  std::uint32_t nodes_open = 0;
+  std::vector<std::uint32_t> gated;  // nodes in phase kGated
+  std::uint32_t held = 0;            // tasks on workers
+  bool any_failed = false;
+  TaskList parked;  // ready tasks that wait for a resume
+
+  // Bulk work, done in slices: nodes whose tasks are still being made, and the sweep over all
+  // tasks after a cancel, pause or resume.
+  std::vector<std::uint32_t> expanding;
+  std::uint32_t sweep_next = 0;
+  bool sweeping = false;
+  bool in_bulk = false;
+};
+
+// Runs by position and by id. No way to walk it by id order is needed, and none is offered.
+class RunTable {
+ public:
+  RunIx add(RunId id);
+  void remove(RunIx ix);
+  RunIx find(RunId id) const;
+
+  Run& operator[](RunIx ix) { return *slots_[ix.value]; }
+  const Run& operator[](RunIx ix) const { return *slots_[ix.value]; }
+  std::size_t size() const { return live_; }
+  std::size_t slots() const { return slots_.size(); }
+  const Run* at_slot(std::size_t slot) const { return slots_[slot].get(); }
+
+ private:
+  // Ids are handed out in order, so pages of neighbours stay dense and the map of pages small.
+  static constexpr std::uint64_t kPage = 256;
+  struct Page {
+    std::array<RunIx, kPage> runs;
+    std::uint32_t used = 0;
+  };
+
+  std::vector<std::unique_ptr<Run>> slots_;
+  std::vector<std::uint32_t> free_;
+  std::map<std::uint64_t, std::unique_ptr<Page>> pages_;
+  std::size_t live_ = 0;
+};
+
+}  // namespace vortex::core

@@ -1,0 +1,101 @@
+#pragma once
+// Everything the controller knows while it leads: all live runs, workers and leases, in memory.
+//
+// Owned by one thread; changed only by `step`. The store is the truth: a State can be thrown away
+// at any time and made again by `load` from what was committed.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/rng.h"
+#include "core/index.h"
+#include "core/judged.h"
+#include "core/policy.h"
+#include "core/ready.h"
+#include "core/run.h"
+#include "core/task.h"
+#include "core/timers.h"
+#include "core/worker.h"
+#include "model/ids.h"
+#include "model/rows.h"
+
+namespace vortex::core {
+
+struct Machine {
+  std::uint32_t present = 0;  // workers on it that are not gone
+  bool online = false;
+  Instant since;
+  bool dirty = false;
+};
+
+struct PartitionLease {
+  AgentId holder;
+  Epoch epoch;
+  Instant expires_at;
+};
+
+// Against our own mistakes: when most of the fleet falls silent, the fault is probably ours.
+struct BrakeOff {};
+struct BrakeHolding {
+};                     // nothing is reclaimed on weak evidence until we have proved ourselves well
+struct BrakeTrickle {  // proved well: reclaims in random order, a few at a time
+  Judged next_at;
+};
+using Brake = std::variant<BrakeOff, BrakeHolding, BrakeTrickle>;
+
+struct KnownKey {
+  RunId run;
+  std::uint64_t digest = 0;
+};
+
+struct OpenDeadLetter {
+  Epoch epoch;
+  DeathReason reason = DeathReason::kRetriesExhausted;
+  Instant at;
+};
+
+struct State {
+  State(const Policy& p, Term t, Instant now, std::uint64_t seed)
+      : policy(p), term(t), clock(now), rng(seed) {}
+
+  Policy policy;
+  Term term;
+  JudgedClock clock;
+  Rng rng;
+
+  TaskTable tasks;
+  RunTable runs;
+  WorkerTable workers;
+  ReadyQueues ready;
+  Timers timers;
+
+  std::map<MachineId, Machine> machines;
+  std::vector<PartitionKey> partitions;  // by LeaseIx, for timers
+  std::map<PartitionKey, std::pair<LeaseIx, PartitionLease>> leases;
+  std::map<std::string, KnownKey, std::less<>> keys;
+  std::map<TaskId, OpenDeadLetter> dead_letters;  // open ones, of finished runs too
+
+  CounterRow counters;
+  std::uint64_t next_grant = 1;
+  std::vector<RunIx> bulk;         // runs with work left for the next steps
+  std::vector<WorkerIx> offering;  // workers that began to offer and have not been served yet
+
+  Brake brake;
+  bool store_writable = true;
+  Judged silence_floor;  // no silence before this counts: an outage or a new term ended here
+  std::vector<std::pair<Judged, WorkerIx>> weak_losses;  // by hint or silence, within one lease
+
+  // What the current health pass has seen so far (CONTRACT C04).
+  std::uint32_t pass_marked = 0;
+  std::vector<MachineId> pass_machines;
+  std::vector<WorkerIx> planted_split;  // only used by a planted bug
+
+  // When `step` wants to be called again at the latest; kNever: only when something happens.
+  Instant next_wake() const;
+};
+
+}  // namespace vortex::core

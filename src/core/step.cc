@@ -1,0 +1,144 @@
+#include "core/step.h"
+
+#include <utility>
+
+#include "base/planted.h"
+#include "base/reached.h"
+#include "core/assign.h"
+#include "core/brake.h"
+#include "core/bulk.h"
+#include "core/cancel.h"
+#include "core/context.h"
+#include "core/evidence.h"
+#include "core/find.h"
+#include "core/leases.h"
+#include "core/nodes.h"
+#include "core/place.h"
+#include "core/reconcile.h"
+#include "core/recover.h"
+#include "core/report.h"
+#include "core/revive.h"
+#include "core/submit.h"
+#include "core/sync.h"
+#include "core/workers.h"
+
+namespace vortex::core {
+
+namespace {
+
+void on_check_attempt(Context& cx, const CheckAttempt& command) {
+  const TaskIx ix = find_task(cx.state, command.attempt.task);
+  if (!ix.valid()) return cx.refuse(command.request, RefusalKind::kUnknownTask);
+  const Task& task = cx.task(ix);
+  const Grant* grant = task.grant();
+  const bool holds = grant != nullptr && task.epoch == command.attempt.epoch &&
+                     grant->stop == StopReason::kNone && cx.run_of(task).ending == RunEnding::kNone;
+  if (!holds) return cx.refuse(command.request, RefusalKind::kLeaseNotHeld);
+  cx.reply(command.request, Done{});
+}
+
+void on_own_timer(Context& cx, OwnTimer timer) {
+  switch (timer) {
+    case OwnTimer::kHealthPass:
+      on_health_pass(cx);
+      return cx.state.timers.set({TimerKind::kOwn, static_cast<std::uint32_t>(timer)},
+                                 cx.judged + cx.state.policy.health_check_interval);
+    case OwnTimer::kReconcile:
+      return on_reconcile_timer(cx);
+    case OwnTimer::kBrake:
+      return on_brake_timer(cx);
+  }
+}
+
+void on_task_timer(Context& cx, TaskIx ix) {
+  if (std::holds_alternative<Queued>(cx.task(ix).phase)) return on_queued_timer(cx, ix);
+  if (cx.task(ix).grant() != nullptr) on_held_timer(cx, ix);
+}
+
+void fire(Context& cx, TimerKey key) {
+  switch (key.kind) {
+    case TimerKind::kTask:
+      return on_task_timer(cx, {key.index});
+    case TimerKind::kWorker:
+      return on_worker_timer(cx, {key.index});
+    case TimerKind::kRun:
+      return on_run_timer(cx, {key.index});
+    case TimerKind::kLease:
+      return on_lease_timer(cx, {key.index});
+    case TimerKind::kOwn:
+      return on_own_timer(cx, static_cast<OwnTimer>(key.index));
+  }
+}
+
+void finish_planted_split(Context& cx) {
+  for (const WorkerIx ix : std::exchange(cx.state.planted_split, {})) {
+    lose_worker(cx, ix, Evidence::kReconciler);
+  }
+}
+
+void on_tick(Context& cx) {
+  if (planted(PlantedBug::kDeathAndRequeueApart)) finish_planted_split(cx);
+  // While the store takes no writes nobody could have renewed: judge nobody.
+  while (const auto key = cx.state.timers.pop_due(cx.judged)) fire(cx, *key);
+}
+
+class Handle {
+ public:
+  explicit Handle(Context& cx) : cx_(cx) {}
+
+  void operator()(const RegisterWorker& c) const { on_register(cx_, c); }
+  void operator()(const Sync& c) const { on_sync(cx_, c); }
+  void operator()(const ConnectionLost& c) const { on_connection_lost(cx_, c); }
+  void operator()(const ProbeResult& c) const { on_probe_result(cx_, c); }
+  void operator()(const WorkerExited& c) const { on_worker_exited(cx_, c); }
+  void operator()(const DrainWorker& c) const { on_drain_worker(cx_, c); }
+  void operator()(const CordonWorker& c) const { on_cordon_worker(cx_, c); }
+  void operator()(const ResetWorker& c) const { on_reset_worker(cx_, c); }
+  void operator()(const SubmitRun& c) const { on_submit(cx_, c); }
+  void operator()(const CancelRun& c) const { on_cancel_run(cx_, c); }
+  void operator()(const PauseRun& c) const { on_pause_run(cx_, c); }
+  void operator()(const CancelTask& c) const { on_cancel_task(cx_, c); }
+  void operator()(const RetryTask& c) const { on_retry_task(cx_, c); }
+  void operator()(const RedriveDeadLetter& c) const { on_redrive(cx_, c); }
+  void operator()(const DiscardDeadLetter& c) const { on_discard(cx_, c); }
+  void operator()(const PauseQueue& c) const { on_pause_queue(cx_, c); }
+  void operator()(const AcquireLease& c) const { on_acquire_lease(cx_, c); }
+  void operator()(const RenewLease& c) const { on_renew_lease(cx_, c); }
+  void operator()(const ReleaseLease& c) const { on_release_lease(cx_, c); }
+  void operator()(const CheckLease& c) const { on_check_lease(cx_, c); }
+  void operator()(const CheckAttempt& c) const { on_check_attempt(cx_, c); }
+  void operator()(const StoreHealth& c) const { on_store_health(cx_, c); }
+  void operator()(const SelfCheckResult& c) const { on_self_check(cx_, c); }
+  void operator()(const ForgetKey& c) const { on_forget_key(cx_, c); }
+  void operator()(const Tick&) const { on_tick(cx_); }
+
+ private:
+  Context& cx_;
+};
+
+}  // namespace
+
+Instant State::next_wake() const {
+  if (!bulk.empty() || !ready.dirty.empty() || !offering.empty()) return clock.last_seen();
+  const auto next = timers.next();
+  return next ? clock.term_time(*next) : kNever;
+}
+
+Effects step(State& state, const Command& command, Instant now) {
+  if (state.clock.advance(now, state.policy.sweep) > Duration{}) {
+    REACHED("core: own absence noticed");
+  }
+  Context cx(state, now);
+  std::visit(Handle(cx), command);
+  settle_nodes(cx);
+  if (!state.bulk.empty()) advance_bulk(cx);
+  settle_nodes(cx);
+  dispatch(cx);
+  settle(cx);
+  answer_calls(cx);
+  cx.write_rows();
+  close_ended_runs(cx);
+  return std::move(cx.fx);
+}
+
+}  // namespace vortex::core

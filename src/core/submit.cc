@@ -1,0 +1,129 @@
+#include "core/submit.h"
+
+#include <utility>
+
+#include "base/hash.h"
+#include "base/planted.h"
+#include "base/reached.h"
+#include "core/bulk.h"
+#include "core/nodes.h"
+
+namespace vortex::core {
+
+namespace {
+
+constexpr std::size_t kKeyBytesMax = 256;
+constexpr std::size_t kParamsBytesMax = 1024 * 1024;
+
+std::expected<PlanPtr, DagError> plan_of(const SubmitRun& command, const DagLimits& limits) {
+  if (const auto* plan = std::get_if<PlanPtr>(&command.dag)) {
+    if (*plan) return *plan;
+    return std::unexpected(DagError{DagError::Kind::kEmpty, {}, "no DAG"});
+  }
+  return compile(std::get<DagSpec>(command.dag), limits);
+}
+
+std::uint64_t digest_of(const SubmitRun& command, const DagPlan& plan) {
+  Hasher hasher;
+  hasher.add(plan.digest);
+  hasher.add(command.params);
+  for (const auto& [key, value] : command.labels) hasher.add(key), hasher.add(value);
+  return hasher.value();
+}
+
+// The run an earlier request with this key made, or that the key belongs to something else.
+bool answer_known_key(Context& cx, const SubmitRun& command, std::uint64_t digest) {
+  if (command.idempotency_key.empty() || planted(PlantedBug::kSubmitIgnoresKey)) return false;
+  const auto known = cx.state.keys.find(command.idempotency_key);
+  if (known == cx.state.keys.end()) return false;
+  if (known->second.digest != digest) {
+    cx.refuse(command.request, RefusalKind::kKeyReused,
+              "the key '" + command.idempotency_key + "' was used for another request");
+    return true;
+  }
+  REACHED("core: repeated submit answered with the run it made before");
+  cx.reply(command.request, RunAccepted{known->second.run, true});
+  return true;
+}
+
+void close_run(State& state, RunIx ix) {
+  Run& run = state.runs[ix];
+  for (const TaskIx task : run.tasks) {
+    if (task.valid()) state.tasks.remove(task);
+  }
+  for (const NodeRun& node : run.nodes) state.ready.drop_class(node.cls);
+  if (run.in_bulk) std::erase(state.bulk, ix);
+  state.runs.remove(ix);
+}
+
+void make_waiting_tasks(Context& cx, RunIx ix) {
+  const DagPlan& plan = *cx.run(ix).plan;
+  for (std::uint32_t node = 0; node < plan.nodes.size(); ++node) {
+    if (!plan.node_spec(node).map) make_task(cx, ix, node, plan.nodes[node].first_task);
+  }
+}
+
+}  // namespace
+
+RunIx open_run(State& state, RunId id, PlanPtr plan) {
+  const RunIx ix = state.runs.add(id);
+  Run& run = state.runs[ix];
+  run.plan = std::move(plan);
+  run.nodes.resize(run.plan->nodes.size());
+  run.tasks.resize(run.plan->tasks);
+  run.level_open.resize(run.plan->levels, 0);
+  run.nodes_open = static_cast<std::uint32_t>(run.nodes.size());
+  for (std::uint32_t node = 0; node < run.nodes.size(); ++node) {
+    run.nodes[node].cls = state.ready.use_class(run.plan->node_spec(node).requirements);
+    ++run.level_open[run.plan->nodes[node].level];
+  }
+  return ix;
+}
+
+void close_ended_runs(Context& cx) {
+  for (const RunIx ix : cx.runs_ended) close_run(cx.state, ix);
+  cx.runs_ended.clear();
+}
+
+void on_submit(Context& cx, const SubmitRun& command) {
+  if (command.idempotency_key.size() > kKeyBytesMax || command.params.size() > kParamsBytesMax) {
+    return cx.refuse(command.request, RefusalKind::kMalformed,
+                     "idempotency key or params too long");
+  }
+  const auto plan = plan_of(command, cx.state.policy.dag_limits);
+  if (!plan) {
+    return cx.reply(command.request,
+                    Refusal{RefusalKind::kDagInvalid, plan.error().detail, plan.error(), {}});
+  }
+  const std::uint64_t digest = digest_of(command, **plan);
+  if (answer_known_key(cx, command, digest)) return;
+
+  const RunId id = cx.state.counters.next_run;
+  cx.state.counters.next_run = id.next();
+  cx.touch_counters();
+  const RunIx ix = open_run(cx.state, id, *plan);
+  Run& run = cx.run(ix);
+  run.created_at = cx.now;
+  run.request = std::make_shared<const RunRequest>(
+      RunRequest{command.labels, command.params, command.idempotency_key, digest});
+  if (!command.idempotency_key.empty()) cx.state.keys[command.idempotency_key] = {id, digest};
+  cx.touch(ix);
+  cx.event(EventKind::kRunSubmitted, {.worker = {}, .task = {}, .run = ix},
+           {{"dag", run.plan->spec.name}, {"tasks", std::int64_t{run.plan->tasks}}});
+  make_waiting_tasks(cx, ix);
+  for (std::uint32_t node = 0; node < run.nodes.size(); ++node) {
+    if (run.plan->nodes[node].needs.empty()) consider_node(cx, ix, node);
+  }
+  if (const auto limit = run.plan->spec.run_timeout) {
+    cx.state.timers.set({TimerKind::kRun, ix.value}, cx.judged + *limit);
+  }
+  cx.reply(command.request, RunAccepted{id, false});
+}
+
+void on_forget_key(Context& cx, const ForgetKey& command) {
+  const auto known = cx.state.keys.find(command.idempotency_key);
+  if (known == cx.state.keys.end() || cx.state.runs.find(known->second.run).valid()) return;
+  cx.state.keys.erase(known);
+}
+
+}  // namespace vortex::core

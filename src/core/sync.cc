@@ -1,0 +1,253 @@
+#include "core/sync.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/planted.h"
+#include "base/reached.h"
+#include "core/assign.h"
+#include "core/attempt_end.h"
+#include "core/evidence.h"
+#include "core/find.h"
+#include "core/recover.h"
+#include "core/report.h"
+#include "core/workers.h"
+
+namespace vortex::core {
+
+namespace {
+
+constexpr std::uint32_t kSlotsMax = 100'000;
+
+bool is_malformed(const SyncRequest& body) {
+  if (body.seq == 0 || body.slots > kSlotsMax || body.wait < Duration{}) return true;
+  if (!body.held) return false;
+  return std::any_of(body.held->begin(), body.held->end(), [](const HeldTask& held) {
+    return held.progress && held.progress->percent > 100;
+  });
+}
+
+std::optional<SyncRefusal::Why> refusal_of(const Worker& worker, const SyncRequest& body) {
+  if (body.incarnation < worker.incarnation) return SyncRefusal::Why::kStaleIncarnation;
+  if (body.incarnation > worker.incarnation) return SyncRefusal::Why::kUnknownWorker;
+  if (!is_present(worker.state)) return SyncRefusal::Why::kSessionEnded;
+  if (body.seq <= worker.last_seq) return SyncRefusal::Why::kOldMessage;
+  return std::nullopt;
+}
+
+void refuse_sync(Context& cx, RequestId request, SyncRefusal::Why why, Incarnation current) {
+  cx.reply(request, SyncRefusal{why, current});
+}
+
+void show_progress(Context& cx, TaskIx ix, const Progress& progress) {
+  Task& task = cx.task(ix);
+  auto* running = std::get_if<Running>(&task.phase);
+  if (running == nullptr) return;
+  const bool same_step = task.notes ? task.notes->step == progress.step : progress.step.empty();
+  if (running->watched && running->percent == progress.percent && same_step) return;
+  running->watched = true;
+  running->percent = progress.percent;
+  running->progress_at = cx.judged;
+  if (!same_step) task.notes_for_writing().step = progress.step;
+  cx.touch(ix);
+  watch_running(cx, ix);
+}
+
+void name(Grant& grant) {
+  grant.listed = true;
+  grant.acked = true;
+}
+
+// Marks what the worker names; what it names and does not hold is stale.
+void read_held(Context& cx, WorkerIx ix, const std::vector<HeldTask>& held) {
+  Worker& worker = cx.worker(ix);
+  for (const HeldTask& item : held) {
+    const TaskIx task = find_attempt(cx, item.attempt, ix);
+    if (!task.valid()) {
+      if (planted(PlantedBug::kHeartbeatRenewsUnheld) && adopt_unheld(cx, item.attempt, ix))
+        continue;
+      worker.stale_to_tell.push_back(item.attempt);
+      continue;
+    }
+    name(*cx.task(task).grant());
+    if (item.progress) show_progress(cx, task, *item.progress);
+  }
+}
+
+// The worker has acted on a reply that carried the assignment, or has started it, and yet does not
+// name it: it was lost on the way. What was not carried yet is simply sent again.
+bool is_lost(const Worker& worker, const Task& task, const SyncRequest& body, Term term) {
+  const Grant& grant = *task.grant();
+  if (grant.listed) return false;
+  if (std::holds_alternative<Running>(task.phase)) return true;
+  return grant.sent_in != 0 && body.ack.term == term && body.ack.reply >= grant.sent_in &&
+         body.ack.reply <= worker.last_reply;
+}
+
+void release_lost(Context& cx, WorkerIx ix, const SyncRequest& body) {
+  std::vector<TaskIx> lost;
+  for (TaskIx t = cx.worker(ix).held.head; t.valid(); t = cx.task(t).links.next) {
+    if (is_lost(cx.worker(ix), cx.task(t), body, cx.state.term)) lost.push_back(t);
+    cx.task(t).grant()->listed = false;
+  }
+  for (const TaskIx t : lost) {
+    REACHED("core: assignment lost on the way was released");
+    AttemptEnd end;
+    end.verdict = Verdict::kLostInTransit;
+    end.blame = Blame::kRelease;
+    end.message = "the worker does not know of this attempt";
+    end_attempt(cx, t, end);
+  }
+}
+
+void name_reported(Context& cx, WorkerIx ix, const std::vector<Report>& reports) {
+  for (const Report& report : reports) {
+    const TaskIx task = find_attempt(cx, report.attempt, ix);
+    if (task.valid()) name(*cx.task(task).grant());
+  }
+}
+
+// Something the worker, by what it has acknowledged, can not know yet.
+bool owes_word(Context& cx, const Worker& worker, const ReplyMark& ack) {
+  const std::uint64_t known = ack.term == cx.state.term ? ack.reply : 0;
+  for (TaskIx t = worker.held.head; t.valid(); t = cx.task(t).links.next) {
+    const Grant& grant = *cx.task(t).grant();
+    const bool stopping = grant.stop != StopReason::kNone;
+    if (stopping && (grant.stop_sent_in == 0 || known < grant.stop_sent_in)) return true;
+    if (!stopping && !grant.acked) return true;
+  }
+  return !worker.stale_to_tell.empty();
+}
+
+void begin_answer(Context& cx, WorkerIx ix, const Sync& command) {
+  Worker& worker = cx.worker(ix);
+  const SyncRequest& body = command.body;
+  const Duration wait = std::min(body.wait, cx.state.policy.heartbeat_interval);
+  // Only one call waits at a time; an earlier one is let go.
+  if (wait > Duration{} && worker.parked) {
+    cx.reply(worker.parked->request,
+             SyncRefusal{SyncRefusal::Why::kOldMessage, worker.incarnation});
+    worker.parked.reset();
+  }
+  worker.answering = ParkedSync{command.request, body.seq, cx.judged + wait};
+  // A report wants to be acknowledged, not to wait.
+  if (wait == Duration{} || !body.reports.empty() || owes_word(cx, worker, body.ack)) {
+    worker.has_news = true;
+  }
+  cx.calling.push_back(ix);
+}
+
+void apply_leaving(Context& cx, WorkerIx ix, Leaving leaving) {
+  if (leaving == Leaving::kDraining) begin_drain(cx, ix);
+  if (leaving == Leaving::kGone) leave_on_purpose(cx, ix);
+}
+
+Assignment make_assignment(Context& cx, const Task& task) {
+  Assignment out;
+  out.attempt = cx.attempt_of(task);
+  out.number = task.counters.attempts;
+  out.plan = cx.run_of(task).plan;
+  out.node = task.node;
+  out.execution_timeout =
+      cx.spec_of(task).execution_timeout.value_or(cx.state.policy.execution_timeout);
+  if (task.notes) out.checkpoint = task.notes->checkpoint;
+  return out;
+}
+
+StopOrder::Why stop_order(StopReason reason) {
+  switch (reason) {
+    case StopReason::kStale:
+      return StopOrder::Why::kStale;
+    case StopReason::kExecutionTimeout:
+      return StopOrder::Why::kExecutionTimeout;
+    case StopReason::kNotStarted:
+      return StopOrder::Why::kNotStartedInTime;
+    case StopReason::kNone:
+    case StopReason::kCancel:
+      break;
+  }
+  return StopOrder::Why::kCancelled;
+}
+
+SyncReply make_reply(Context& cx, WorkerIx ix) {
+  Worker& worker = cx.worker(ix);
+  SyncReply out;
+  out.mark = {cx.state.term, ++worker.last_reply};
+  out.seq_seen = worker.last_seq;
+  out.lease = cx.state.policy.worker_lease;
+  for (TaskIx t = worker.held.head; t.valid(); t = cx.task(t).links.next) {
+    Task& task = cx.task(t);
+    Grant& grant = *task.grant();
+    if (grant.stop != StopReason::kNone) {
+      out.stops.push_back({cx.attempt_of(task), stop_order(grant.stop)});
+      if (grant.stop_sent_in == 0) grant.stop_sent_in = worker.last_reply;
+    } else if (!grant.acked) {
+      out.assignments.push_back(make_assignment(cx, task));
+      if (grant.sent_in == 0) grant.sent_in = worker.last_reply;
+    }
+  }
+  out.stale = std::exchange(worker.stale_to_tell, {});
+  return out;
+}
+
+void answer(Context& cx, WorkerIx ix) {
+  Worker& worker = cx.worker(ix);
+  const bool news = std::exchange(worker.has_news, false);
+  const auto call = std::exchange(worker.answering, std::nullopt);
+  if (call && news) {
+    cx.reply(call->request, make_reply(cx, ix));
+  } else if (call) {
+    worker.parked = call;
+    refresh_worker_timer(cx, ix);
+  } else if (news && worker.parked) {
+    cx.reply(worker.parked->request, make_reply(cx, ix));
+    worker.parked.reset();
+  }
+  update_offer(cx, ix);
+}
+
+}  // namespace
+
+void on_sync(Context& cx, const Sync& command) {
+  const SyncRequest& body = command.body;
+  if (is_malformed(body)) return refuse_sync(cx, command.request, SyncRefusal::Why::kMalformed, {});
+  const WorkerIx ix = cx.state.workers.find(body.worker);
+  if (!ix.valid()) return refuse_sync(cx, command.request, SyncRefusal::Why::kUnknownWorker, {});
+  Worker& worker = cx.worker(ix);
+  if (const auto why = refusal_of(worker, body)) {
+    return refuse_sync(cx, command.request, *why, worker.incarnation);
+  }
+  worker.last_seq = body.seq;
+  worker.slots = std::min(body.slots, worker.info->slots);
+  hear_worker(cx, ix, body.worker_clock);
+  if (body.held) {
+    read_held(cx, ix, *body.held);
+    name_reported(cx, ix, body.reports);
+    release_lost(cx, ix, body);
+  }
+  for (const Report& report : body.reports) apply_report(cx, ix, report);
+  begin_answer(cx, ix, command);
+  apply_leaving(cx, ix, body.leaving);
+  update_offer(cx, ix);
+}
+
+void answer_calls(Context& cx) {
+  for (std::size_t i = 0; i < cx.calling.size(); ++i) answer(cx, cx.calling[i]);
+  cx.calling.clear();
+}
+
+void on_park_expired(Context& cx, WorkerIx ix) { tell_news(cx, ix); }
+
+void end_session(Context& cx, WorkerIx ix) {
+  Worker& worker = cx.worker(ix);
+  const SyncRefusal over{SyncRefusal::Why::kSessionEnded, worker.incarnation};
+  if (worker.parked) cx.reply(worker.parked->request, over);
+  if (worker.answering) cx.reply(worker.answering->request, over);
+  worker.parked.reset();
+  worker.answering.reset();
+  worker.has_news = false;
+  worker.stale_to_tell.clear();
+  update_offer(cx, ix);
+}
+
+}  // namespace vortex::core

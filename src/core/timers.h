@@ -1,0 +1,58 @@
+#pragma once
+// All deadlines in one ordered structure: at most one per thing, so a tick costs what expired.
+//
+// An indexed 4-ary heap in judged time. Ties fall by key, so the order is the same in every run.
+// A thing with several deadlines keeps the nearest here and decides again when it fires.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/judged.h"
+
+namespace vortex::core {
+
+enum class TimerKind : std::uint8_t { kTask, kWorker, kRun, kLease, kOwn };
+inline constexpr std::size_t kTimerKinds = 5;
+
+// The controller's own duties, as indexes of TimerKind::kOwn.
+enum class OwnTimer : std::uint32_t { kHealthPass, kReconcile, kBrake };
+
+struct TimerKey {
+  TimerKind kind = TimerKind::kOwn;
+  std::uint32_t index = 0;
+  friend constexpr auto operator<=>(TimerKey, TimerKey) = default;
+};
+
+class Timers {
+ public:
+  // Sets or moves the timer; kJudgedNever clears it.
+  void set(TimerKey key, Judged at);
+  void clear(TimerKey key);
+  std::optional<Judged> at(TimerKey key) const;
+
+  std::optional<Judged> next() const;
+  // The earliest timer that is due at `now`, taken out; none when nothing is due.
+  std::optional<TimerKey> pop_due(Judged now);
+
+  std::size_t size() const { return heap_.size(); }
+
+ private:
+  struct Entry {
+    Judged at;
+    TimerKey key;
+    friend constexpr auto operator<=>(const Entry&, const Entry&) = default;
+  };
+
+  std::uint32_t& position(TimerKey key);
+  void place(std::uint32_t slot, const Entry& entry);
+  void sift_up(std::uint32_t slot, const Entry& entry);
+  void sift_down(std::uint32_t slot, const Entry& entry);
+  void remove_at(std::uint32_t slot);
+
+  std::vector<Entry> heap_;
+  std::array<std::vector<std::uint32_t>, kTimerKinds> positions_;  // by key: slot + 1, 0 for none
+};
+
+}  // namespace vortex::core

@@ -1,0 +1,46 @@
+#pragma once
+// The life of a task, drawn once. No other file changes a task's phase.
+//
+//             1          2           3            5
+//   Waiting ----> Queued ---> Scheduled ---> Running ---> Completed
+//      |            ^  ^          |             |
+//      |            |  +----4-----+------4------+   (retry, release, reclaim: a new epoch)
+//      |            |
+//      |            +--- 9 --- Failed       6 Queued, Scheduled, Running -> Failed
+//      +--- 8 ---> Skipped --10--> Waiting  7 Waiting, Queued, Scheduled, Running -> Cancelled
+//                                           8 also from Queued, when a map stops early
+//
+//   1 needs met   2 granted to a worker   3 start reported   4 taken back   5 result accepted
+//   6 no try left 7 cancelled             8 can not or need not run
+//   9, 10 only by an operator's retry, which is logged
+
+#include <cstdint>
+#include <optional>
+
+#include "core/context.h"
+#include "core/task.h"
+#include "model/states.h"
+
+namespace vortex::core {
+
+enum class TaskEvent : std::uint8_t {
+  kNeedsMet,
+  kGranted,
+  kStarted,
+  kTakenBack,
+  kCompleted,
+  kFailed,
+  kCancelled,
+  kSkipped,
+  kRevived,
+  kUnskipped,
+};
+inline constexpr std::size_t kTaskEvents = 10;
+
+// Where the event leads from a state; none: there is no such edge.
+std::optional<TaskState> next_state(TaskState from, TaskEvent event);
+
+// Puts the task into `to`, which must be where `event` leads, and marks its row.
+void move_task(Context& cx, TaskIx ix, TaskEvent event, Phase to);
+
+}  // namespace vortex::core

@@ -1,0 +1,103 @@
+#pragma once
+// One worker as the controller sees it: its session, what it holds, and how far it is trusted.
+//
+// Present = may hold work (REGISTERING, IDLE, RUNNING, DRAINING). Offering = there is a call of it
+// that we can answer with work right now: nobody is given work without one.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/index.h"
+#include "core/judged.h"
+#include "model/rows.h"
+#include "model/states.h"
+#include "model/worker_info.h"
+
+namespace vortex::core {
+
+// Quiet is not dead: how strong the evidence against a worker is.
+struct Trusted {};
+struct Suspect {};  // its connection closed, or a probe timed out: no new work, nothing else
+struct Hinted {     // closed and refused: reclaimed at the deadline unless heard
+  Judged reclaim_at;
+};
+using Trust = std::variant<Trusted, Suspect, Hinted>;
+
+struct ParkedSync {
+  RequestId request;
+  std::uint64_t seq = 0;
+  Judged until;
+};
+
+struct Usage {
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_bytes = 0;
+  std::map<std::string, std::int64_t> named;
+};
+
+struct Worker {
+  std::shared_ptr<const WorkerInfo> info;
+  Incarnation incarnation;
+  WorkerState state = WorkerState::kRegistering;
+  Trust trust;
+  bool cordoned = false;
+  bool registered_once = false;
+  bool dirty = false;
+  Instant registered_at;
+  Instant last_heartbeat = kNever;
+  Instant heartbeat_written = kNever;
+  Judged heard_at;
+  std::uint32_t times_lost = 0;
+  bool lost_pending = false;  // its lease ended, but the brake holds the reclaim back
+
+  // Session. Forgotten with the term: a new leader starts counting replies anew.
+  std::uint64_t last_seq = 0;
+  std::uint64_t last_reply = 0;
+  std::optional<ParkedSync> parked;
+  std::optional<ParkedSync> answering;  // the call of this step, answered at its end
+  std::vector<Attempt> stale_to_tell;
+  bool has_news = false;  // something to tell: the parked call is answered at the end of the step
+
+  // Capacity.
+  std::uint32_t slots = 0;  // what it is willing to hold in all, by its last word
+  TaskList held;
+  std::uint32_t leaked = 0;  // slots lost by a planted bug; always 0 in the product
+  Usage used;
+  ProfileIx profile;
+  std::uint64_t last_grant = 0;  // order of its newest grant, for fair turns
+  std::optional<std::pair<std::uint32_t, std::uint64_t>> offer_key;
+
+  // Distinct definitions whose attempts died abnormally here, in a row.
+  std::vector<std::uint64_t> abnormal;
+
+  bool is_trusted() const { return std::holds_alternative<Trusted>(trust); }
+  // May be given new work, if it also offers.
+  bool takes_work() const;
+  std::uint32_t capacity() const {
+    const std::uint32_t taken = held.size + leaked;
+    return slots > taken ? slots - taken : 0;
+  }
+};
+
+// Workers by position and by id. A worker once known stays until it is forgotten on purpose.
+class WorkerTable {
+ public:
+  WorkerIx add(WorkerId id);
+  WorkerIx find(const WorkerId& id) const;
+
+  Worker& operator[](WorkerIx ix) { return *slots_[ix.value]; }
+  const Worker& operator[](WorkerIx ix) const { return *slots_[ix.value]; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(slots_.size()); }
+
+ private:
+  std::vector<std::unique_ptr<Worker>> slots_;
+  std::map<WorkerId, WorkerIx> by_id_;
+};
+
+}  // namespace vortex::core

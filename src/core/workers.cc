@@ -1,0 +1,226 @@
+#include "core/workers.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "base/planted.h"
+#include "base/reached.h"
+#include "core/assign.h"
+#include "core/blame.h"
+#include "core/place.h"
+#include "core/recover.h"
+
+namespace vortex::core {
+
+namespace {
+
+constexpr std::uint32_t kSlotsMax = 100'000;
+constexpr std::size_t kIdBytesMax = 200;
+
+std::string what_is_wrong(const WorkerInfo& info) {
+  if (info.id.empty() || info.id.text.size() > kIdBytesMax)
+    return "worker id must have 1 to 200 bytes";
+  if (info.machine.empty()) return "machine must not be empty";
+  if (info.slots == 0 || info.slots > kSlotsMax) return "slots must be 1 to 100000";
+  if (info.queues.empty()) return "a worker must listen to at least one queue";
+  if (!std::is_sorted(info.queues.begin(), info.queues.end())) return "queues must be sorted";
+  if (!std::is_sorted(info.labels.begin(), info.labels.end())) return "labels must be sorted";
+  if (!std::is_sorted(info.runtimes.begin(), info.runtimes.end())) return "runtimes must be sorted";
+  return {};
+}
+
+void count_presence(Context& cx, const MachineId& id, bool was, bool is) {
+  if (was == is) return;
+  Machine& machine = cx.state.machines[id];
+  machine.present += is ? 1 : 0;
+  machine.present -= is ? 0 : 1;
+  const bool online = machine.present > 0;
+  if (online == machine.online) return;
+  machine.online = online;
+  machine.since = cx.now;
+  cx.touch(id);
+  cx.event(online ? EventKind::kMachineOnline : EventKind::kMachineOffline, {},
+           {{"machine", id.text}}, online ? Severity::kInfo : Severity::kWarning);
+  if (!online) cx.state.pass_machines.push_back(id);
+}
+
+// A worker that moved to another machine leaves the old one first.
+void move_machine(Context& cx, Worker& worker, const WorkerInfo& info) {
+  if (!worker.info || worker.info->machine == info.machine) return;
+  if (is_present(worker.state)) count_presence(cx, worker.info->machine, true, false);
+  worker.state = WorkerState::kInactive;
+}
+
+void begin_session(Context& cx, WorkerIx ix, const RegisterWorker& command) {
+  Worker& worker = cx.worker(ix);
+  worker.info = std::make_shared<const WorkerInfo>(command.info);
+  worker.incarnation = command.incarnation;
+  worker.trust = Trusted{};
+  worker.lost_pending = false;
+  worker.registered_at = cx.now;
+  worker.last_heartbeat = kNever;
+  worker.heard_at = cx.judged;
+  worker.last_seq = 0;
+  worker.slots = 0;
+  worker.abnormal.clear();
+  worker.stale_to_tell.clear();
+  worker.profile = cx.state.ready.profile(command.info);
+  set_worker_state(cx, ix, WorkerState::kRegistering);
+  cx.touch(ix);
+  cx.state.timers.set({TimerKind::kWorker, ix.value}, cx.judged + cx.state.policy.worker_lease);
+  cx.event(EventKind::kWorkerRegistered, {.worker = ix, .task = {}, .run = {}},
+           {{"incarnation", static_cast<std::int64_t>(command.incarnation.value)},
+            {"machine", command.info.machine.text}});
+}
+
+void adjust(Usage& used, const Resources& demand, std::int64_t sign) {
+  used.cpu_milli += sign * demand.cpu_milli;
+  used.memory_bytes += sign * demand.memory_bytes;
+  for (const auto& [name, amount] : demand.named) {
+    auto& held = used.named[name];
+    held += sign * amount;
+    if (held == 0) used.named.erase(name);
+  }
+}
+
+std::int64_t total_of(const NamedAmounts& totals, const std::string& name) {
+  for (const auto& [known, amount] : totals) {
+    if (known == name) return amount;
+  }
+  return 0;
+}
+
+bool fits_into(const Resources& total, const Usage& used, const Resources& demand) {
+  // A worker that states no amount of cpu or memory does not ration it.
+  if (total.cpu_milli > 0 && used.cpu_milli + demand.cpu_milli > total.cpu_milli) return false;
+  if (total.memory_bytes > 0 && used.memory_bytes + demand.memory_bytes > total.memory_bytes) {
+    return false;
+  }
+  return std::all_of(demand.named.begin(), demand.named.end(), [&](const auto& need) {
+    const auto taken = used.named.find(need.first);
+    const std::int64_t held = taken == used.named.end() ? 0 : taken->second;
+    return held + need.second <= total_of(total.named, need.first);
+  });
+}
+
+}  // namespace
+
+void set_worker_state(Context& cx, WorkerIx ix, WorkerState state) {
+  Worker& worker = cx.worker(ix);
+  // A worker that was just added counts as absent until its first state is set.
+  const bool was = worker.registered_once && is_present(worker.state);
+  worker.registered_once = true;
+  worker.state = state;
+  count_presence(cx, worker.info->machine, was, is_present(state));
+  cx.touch(ix);
+}
+
+void refresh_activity(Context& cx, WorkerIx ix) {
+  Worker& worker = cx.worker(ix);
+  if (worker.state != WorkerState::kIdle && worker.state != WorkerState::kRunning) return;
+  const auto now = worker.held.empty() ? WorkerState::kIdle : WorkerState::kRunning;
+  if (now != worker.state) set_worker_state(cx, ix, now);
+}
+
+void take_slot(Context& cx, TaskIx ix, WorkerIx worker_ix) {
+  Task& task = cx.task(ix);
+  Worker& worker = cx.worker(worker_ix);
+  cx.state.tasks.push_back(worker.held, ix);
+  adjust(worker.used, cx.spec_of(task).requirements.resources, 1);
+  worker.last_grant = cx.state.next_grant++;
+  ++cx.run_of(task).held;
+  refresh_activity(cx, worker_ix);
+}
+
+void release_slot(Context& cx, TaskIx ix) {
+  Task& task = cx.task(ix);
+  const WorkerIx worker_ix = task.grant()->worker;
+  Worker& worker = cx.worker(worker_ix);
+  cx.state.timers.clear({TimerKind::kTask, ix.value});
+  cx.state.tasks.unlink(worker.held, ix);
+  adjust(worker.used, cx.spec_of(task).requirements.resources, -1);
+  --cx.run_of(task).held;
+  leave_play(cx, task.run, task.node);
+  refresh_activity(cx, worker_ix);
+  update_offer(cx, worker_ix);
+}
+
+bool resources_fit(const Worker& worker, const Resources& demand) {
+  return fits_into(worker.info->resources, worker.used, demand);
+}
+
+bool worker_fits(Context& cx, WorkerIx ix, ClassIx cls) {
+  const WorkerId& pin = cx.state.ready[cls].requirements.worker;
+  const Worker& worker = cx.worker(ix);
+  if (!pin.empty() && pin != worker.info->id) return false;
+  return cx.state.ready.fits(worker.profile, cls);
+}
+
+bool another_could_take(Context& cx, const Task& task, WorkerIx last) {
+  const ClassIx cls = cx.node_of(task).cls;
+  if (!cx.state.ready[cls].requirements.worker.empty()) return false;
+  const Resources& demand = cx.state.ready[cls].requirements.resources;
+  for (std::uint32_t i = 0; i < cx.state.workers.size(); ++i) {
+    const WorkerIx ix{i};
+    if (ix == last || !cx.worker(ix).takes_work()) continue;
+    if (worker_fits(cx, ix, cls) && fits_into(cx.worker(ix).info->resources, {}, demand))
+      return true;
+  }
+  return false;
+}
+
+void on_register(Context& cx, const RegisterWorker& command) {
+  const std::string wrong = what_is_wrong(command.info);
+  if (!wrong.empty()) return cx.refuse(command.request, RefusalKind::kMalformed, wrong);
+  WorkerIx ix = cx.state.workers.find(command.info.id);
+  if (ix.valid()) {
+    const Worker& known = cx.worker(ix);
+    const bool same_life = command.incarnation == known.incarnation;
+    if (command.incarnation < known.incarnation || (same_life && !is_present(known.state))) {
+      Refusal refusal{RefusalKind::kStaleIncarnation, {}, std::nullopt, known.incarnation};
+      return cx.reply(command.request, std::move(refusal));
+    }
+    // The first answer was lost: the same life asks again and loses nothing it holds.
+    if (same_life) {
+      return cx.reply(command.request, Registered{cx.state.term, cx.state.policy.worker_lease,
+                                                  cx.state.policy.heartbeat_interval});
+    }
+    if (is_present(known.state)) lose_worker(cx, ix, Evidence::kNewIncarnation);
+    move_machine(cx, cx.worker(ix), command.info);
+  } else {
+    ix = cx.state.workers.add(command.info.id);
+  }
+  begin_session(cx, ix, command);
+  cx.reply(command.request, Registered{cx.state.term, cx.state.policy.worker_lease,
+                                       cx.state.policy.heartbeat_interval});
+}
+
+void on_drain_worker(Context& cx, const DrainWorker& command) {
+  const WorkerIx ix = cx.state.workers.find(command.worker);
+  if (!ix.valid()) return cx.refuse(command.request, RefusalKind::kUnknownWorker);
+  if (!is_present(cx.worker(ix).state)) {
+    return cx.refuse(command.request, RefusalKind::kWrongState, "the worker is gone");
+  }
+  begin_drain(cx, ix);
+  cx.reply(command.request, Done{});
+}
+
+void on_cordon_worker(Context& cx, const CordonWorker& command) {
+  const WorkerIx ix = cx.state.workers.find(command.worker);
+  if (!ix.valid()) return cx.refuse(command.request, RefusalKind::kUnknownWorker);
+  set_cordon(cx, ix, command.cordoned, "operator");
+  cx.reply(command.request, Done{});
+}
+
+void on_reset_worker(Context& cx, const ResetWorker& command) {
+  const WorkerIx ix = cx.state.workers.find(command.worker);
+  if (!ix.valid()) return cx.refuse(command.request, RefusalKind::kUnknownWorker);
+  cx.event(EventKind::kWorkerReset, {.worker = ix, .task = {}, .run = {}});
+  if (is_present(cx.worker(ix).state)) lose_worker(cx, ix, Evidence::kOperator);
+  set_cordon(cx, ix, false, "reset");
+  cx.worker(ix).times_lost = 0;
+  cx.touch(ix);
+  cx.reply(command.request, Done{});
+}
+
+}  // namespace vortex::core
