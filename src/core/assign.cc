@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/planted.h"
 #include "base/reached.h"
 #include "core/cancel.h"
 #include "core/nodes.h"
@@ -23,17 +24,6 @@ bool offers(const Worker& worker) {
   return (worker.parked || worker.answering) && worker.takes_work() && worker.capacity() > 0;
 }
 
-// True when the worker offers itself.
-bool refresh_offer(Context& cx, WorkerIx ix) {
-  Worker& worker = cx.worker(ix);
-  if (!offers(worker)) {
-    cx.state.ready.remove_offer(worker, ix);
-    return false;
-  }
-  cx.state.ready.add_offer(worker, ix);
-  return true;
-}
-
 // The first task of the class that this worker may have.
 std::optional<TaskIx> pick(Context& cx, ClassIx cls, WorkerIx worker) {
   int passed = 0;
@@ -51,7 +41,7 @@ std::optional<TaskIx> pick(Context& cx, ClassIx cls, WorkerIx worker) {
 bool put_aside(Context& cx, TaskIx ix) {
   Task& task = cx.task(ix);
   Run& run = cx.run_of(task);
-  if (run.ending != RunEnding::kNone) {
+  if (run.ending != RunEnding::kNone && !planted(PlantedBug::kCancelIgnoredAfterRequeue)) {
     REACHED("core: cancelled task met at the head of a queue");
     cancel_task(cx, ix);
     return true;
@@ -85,6 +75,14 @@ void write_ledger(Context& cx, TaskIx ix, const Queued& was, WorkerIx now_on) {
   row.attempts = task.counters.attempts;
 }
 
+Duration scheduled_timeout(Context& cx, const Task& task) {
+  const Policy& policy = cx.state.policy;
+  if (planted(PlantedBug::kScheduledTimeoutBelowLease)) return policy.worker_lease / 4;
+  // Never below the lease, whatever the task asks for: until then it may run unheard of.
+  return std::max(cx.spec_of(task).scheduled_timeout.value_or(policy.scheduled_timeout),
+                  policy.worker_lease);
+}
+
 void grant(Context& cx, TaskIx ix, WorkerIx worker_ix) {
   Task& task = cx.task(ix);
   const Queued was = std::get<Queued>(task.phase);
@@ -97,10 +95,7 @@ void grant(Context& cx, TaskIx ix, WorkerIx worker_ix) {
   move_task(cx, ix, TaskEvent::kGranted, scheduled);
   ++task.counters.attempts;
   take_slot(cx, ix, worker_ix);
-  const NodeSpec& spec = cx.spec_of(task);
-  cx.state.timers.set(
-      {TimerKind::kTask, ix.value},
-      cx.judged + spec.scheduled_timeout.value_or(cx.state.policy.scheduled_timeout));
+  cx.state.timers.set({TimerKind::kTask, ix.value}, cx.judged + scheduled_timeout(cx, task));
   cx.event(EventKind::kTaskClaimed, {.worker = worker_ix, .task = ix, .run = {}},
            {{"attempts", std::int64_t{task.counters.attempts}},
             {"epoch", static_cast<std::int64_t>(task.epoch.value)}});
@@ -198,6 +193,16 @@ void serve_dirty(Context& cx, std::uint32_t& budget) {
 }
 
 }  // namespace
+
+bool refresh_offer(Context& cx, WorkerIx ix) {
+  Worker& worker = cx.worker(ix);
+  if (!offers(worker)) {
+    cx.state.ready.remove_offer(worker, ix);
+    return false;
+  }
+  cx.state.ready.add_offer(worker, ix);
+  return true;
+}
 
 void update_offer(Context& cx, WorkerIx ix) {
   if (refresh_offer(cx, ix)) cx.state.offering.push_back(ix);

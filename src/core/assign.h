@@ -9,8 +9,12 @@
 
 namespace vortex::core {
 
-// Keeps the worker's place among the offers true after anything about it has changed.
+// Keeps the worker's place among the offers true after anything about it has changed, and has it
+// served in this step if it offers.
 void update_offer(Context& cx, WorkerIx ix);
+
+// The same without serving it: nothing it could take can have come up. True when it offers.
+bool refresh_offer(Context& cx, WorkerIx ix);
 
 // The worker is to be told something as soon as a call of it can be answered.
 void tell_news(Context& cx, WorkerIx ix);

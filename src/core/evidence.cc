@@ -110,7 +110,8 @@ void refresh_worker_timer(Context& cx, WorkerIx ix) {
   if (const auto* hinted = std::get_if<Hinted>(&worker.trust); hinted && !worker.lost_pending) {
     at = std::min(at, hinted->reclaim_at);
   }
-  if (worker.parked) at = std::min(at, worker.parked->until);
+  // With news the parked call is answered at the end of this very step.
+  if (worker.parked && !worker.has_news) at = std::min(at, worker.parked->until);
   cx.state.timers.set({TimerKind::kWorker, ix.value}, at);
 }
 

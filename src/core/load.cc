@@ -158,18 +158,18 @@ void derive_stopped(Run& run, std::uint32_t index, const Context& cx) {
   node.stopped = true;
 }
 
-void derive_node(Context& cx, RunIx ix, std::uint32_t index) {
+// A node some task of which has left Waiting was started before. All of these must be known before
+// the first end is counted, or what needs it would be started a second time.
+void derive_begun(Context& cx, RunIx ix, std::uint32_t index) {
   Run& run = cx.run(ix);
   NodeRun& node = run.nodes[index];
   const PlanNode& plan = run.plan->nodes[index];
-  const bool is_map = run.plan->node_spec(index).map.has_value();
+  if (node.created == 0) return;
+  const Task& first = cx.task(run.tasks[plan.first_task]);
+  if (std::holds_alternative<Waiting>(first.phase)) return;
+  node.phase = NodePhase::kActive;
   derive_stopped(run, index, cx);
-  const bool begun =
-      node.created > 0 &&
-      (is_map || !std::holds_alternative<Waiting>(cx.task(run.tasks[plan.first_task]).phase));
-  if (begun) node.phase = NodePhase::kActive;
-  check_node_ended(cx, ix, index);
-  if (begun && is_map && node.created < plan.tasks && !node.stopped) begin_expanding(cx, ix, index);
+  if (node.created < plan.tasks && !node.stopped) begin_expanding(cx, ix, index);
 }
 
 std::vector<std::uint32_t> by_level(const DagPlan& plan) {
@@ -219,9 +219,9 @@ RunIx restore_run(Context& cx, const RunImage& image) {
   for (const TaskIx task : run.tasks) {
     if (task.valid()) settle_task(cx, task);
   }
+  for (std::uint32_t node = 0; node < run.nodes.size(); ++node) derive_begun(cx, ix, node);
   for (const std::uint32_t node : by_level(*run.plan)) {
-    derive_node(cx, ix, node);
-    settle_nodes(cx);
+    check_node_ended(cx, ix, node);
     consider_node(cx, ix, node);
     settle_nodes(cx);
   }

@@ -9,6 +9,7 @@
 #include "core/attempt_end.h"
 #include "core/brake.h"
 #include "core/leases.h"
+#include "core/planted_core.h"
 #include "core/sync.h"
 #include "core/transitions.h"
 #include "core/workers.h"
@@ -121,12 +122,14 @@ void lose_worker(Context& cx, WorkerIx ix, Evidence evidence) {
   }
   const std::vector<TaskIx> tasks = tasks_to_take(cx, ix, evidence);
   const bool all = tasks.size() == cx.worker(ix).held.size;
+  if (tasks.empty() && !all) return;  // only exclusive tasks: a hint takes nothing
   if (!is_proof(evidence)) note_weak_loss(cx, ix);
   const RecoveryId recovery = write_recovery(cx, ix, evidence, tasks.size());
   tell_loss(cx, ix, evidence, tasks.size());
   // Off the offers first, or its own tasks could be handed straight back to it.
   if (all) end_life(cx, ix, evidence);
   take_back(cx, ix, recovery, evidence, tasks);
+  if (planted(PlantedBug::kRecoveryFromStaleRead)) recover_from_stale_read(cx, ix);
   if (planted(PlantedBug::kSlotLeakedAtReclaim) && !tasks.empty()) ++cx.worker(ix).leaked;
 }
 

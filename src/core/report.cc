@@ -222,21 +222,4 @@ void on_held_timer(Context& cx, TaskIx ix) {
   watch_running(cx, ix);
 }
 
-bool adopt_unheld(Context& cx, const Attempt& attempt, WorkerIx worker) {
-  const TaskIx ix = find_task(cx.state, attempt.task);
-  if (!ix.valid()) return false;
-  auto* queued = std::get_if<Queued>(&cx.task(ix).phase);
-  if (queued == nullptr || queued->place != Queued::Place::kReady) return false;
-  const NodeRun& node = cx.node_of(cx.task(ix));
-  cx.state.ready.remove(cx.state.tasks, node.cls, cx.spec_of(cx.task(ix)).priority, ix);
-  Scheduled scheduled;
-  scheduled.grant.worker = worker;
-  scheduled.grant.granted_at = cx.judged;
-  cx.task(ix).epoch = attempt.epoch;
-  move_task(cx, ix, TaskEvent::kGranted, scheduled);
-  ++cx.task(ix).counters.attempts;
-  take_slot(cx, ix, worker);
-  return true;
-}
-
 }  // namespace vortex::core

@@ -15,7 +15,4 @@ void watch_running(Context& cx, TaskIx ix);
 // The timer of a held task fired: a stop was not confirmed, or one of its clocks ran out.
 void on_held_timer(Context& cx, TaskIx ix);
 
-// A planted bug only: takes back a task that was taken away from this worker.
-bool adopt_unheld(Context& cx, const Attempt& attempt, WorkerIx worker);
-
 }  // namespace vortex::core

@@ -92,7 +92,9 @@ struct State {
   // What the current health pass has seen so far (CONTRACT C04).
   std::uint32_t pass_marked = 0;
   std::vector<MachineId> pass_machines;
-  std::vector<WorkerIx> planted_split;  // only used by a planted bug
+  // Only used by planted bugs (core/planted_core.h).
+  std::vector<WorkerIx> planted_split;
+  std::map<WorkerIx, std::vector<TaskId>> planted_reads;
 
   // When `step` wants to be called again at the latest; kNever: only when something happens.
   Instant next_wake() const;

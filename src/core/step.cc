@@ -14,6 +14,7 @@
 #include "core/leases.h"
 #include "core/nodes.h"
 #include "core/place.h"
+#include "core/planted_core.h"
 #include "core/reconcile.h"
 #include "core/recover.h"
 #include "core/report.h"
@@ -70,15 +71,8 @@ void fire(Context& cx, TimerKey key) {
   }
 }
 
-void finish_planted_split(Context& cx) {
-  for (const WorkerIx ix : std::exchange(cx.state.planted_split, {})) {
-    lose_worker(cx, ix, Evidence::kReconciler);
-  }
-}
-
 void on_tick(Context& cx) {
   if (planted(PlantedBug::kDeathAndRequeueApart)) finish_planted_split(cx);
-  // While the store takes no writes nobody could have renewed: judge nobody.
   while (const auto key = cx.state.timers.pop_due(cx.judged)) fire(cx, *key);
 }
 

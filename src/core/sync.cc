@@ -9,6 +9,7 @@
 #include "core/attempt_end.h"
 #include "core/evidence.h"
 #include "core/find.h"
+#include "core/planted_core.h"
 #include "core/recover.h"
 #include "core/report.h"
 #include "core/workers.h"
@@ -202,8 +203,9 @@ void answer(Context& cx, WorkerIx ix) {
   } else if (news && worker.parked) {
     cx.reply(worker.parked->request, make_reply(cx, ix));
     worker.parked.reset();
+    refresh_worker_timer(cx, ix);
   }
-  update_offer(cx, ix);
+  refresh_offer(cx, ix);
 }
 
 }  // namespace
@@ -221,6 +223,7 @@ void on_sync(Context& cx, const Sync& command) {
   worker.slots = std::min(body.slots, worker.info->slots);
   hear_worker(cx, ix, body.worker_clock);
   if (body.held) {
+    if (planted(PlantedBug::kRecoveryFromStaleRead)) remember_stale_read(cx, ix, *body.held);
     read_held(cx, ix, *body.held);
     name_reported(cx, ix, body.reports);
     release_lost(cx, ix, body);
