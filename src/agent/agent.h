@@ -1,0 +1,108 @@
+#pragma once
+// The worker's side of `sync`: a pure state machine. Facts in, orders out.
+//
+// Guarantees: an epoch is started at most once; a report is repeated until the controller has it;
+// when the controller may be about to give a task to somebody else, its processes are already being
+// killed; after a long absence nothing is started before the controller has confirmed what is held.
+//
+// `now` is the worker's boot clock. The shell gives a Tick at next_wake() and hands over every
+// output in order. One thread; no I/O, no clock, no chance but the seeded jitter.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "agent/config.h"
+#include "agent/contact.h"
+#include "agent/held.h"
+#include "agent/messages.h"
+#include "agent/reports.h"
+#include "agent/session.h"
+#include "base/time.h"
+
+namespace vortex::agent {
+
+// A worker that leaves tries this often to say its last words, then goes.
+constexpr std::uint32_t kLastWordsTries = 3;
+
+class Agent {
+ public:
+  explicit Agent(AgentConfig config);
+
+  Outbox on(Input input, Instant now);
+  // The latest time for the next input; sooner does no harm. kNever: none needed.
+  Instant next_wake() const;
+
+  std::vector<HeldTask> held() const { return held_.list(); }
+  const HeldTable& table() const { return held_; }
+  const Session& session() const { return session_; }
+  Incarnation incarnation() const { return incarnation_; }
+  std::size_t pending_reports() const { return reports_.size(); }
+  bool fenced() const;
+  bool exited() const { return std::holds_alternative<Exited>(session_); }
+
+ private:
+  // agent.cc: the step and what follows from every one.
+  void notice_gap();
+  void settle();
+  void settle_serving(Serving& serving);
+  void judge_fence(Serving& serving);
+  void start_or_release(const Serving& serving);
+  void finish_ending(const Ending& ending);
+  void exit(Exit::How how);
+
+  // answers.cc: what answers mean.
+  void handle(Start& start);
+  void handle(RegisterAnswer& answer);
+  void handle(SyncAnswer& answer);
+  void handle(CallFailed& failed);
+  void on_registered(const Call& call, const RegisterAccepted& accepted);
+  void on_register_refused(const RegisterRefused& refused);
+  void on_reply(Serving& serving, const Call& call, SyncReply& reply);
+  void on_refusal(Serving& serving, const Call& call, const SyncRefusal& refusal);
+  void on_no_answer(const Call& call, const CallFailed& failed);
+  bool take_orders(Serving& serving, SyncReply& reply);
+  bool take_assignment(Assignment assignment);
+  void end_session(bool superseded);
+  Duration fence_after(Duration lease) const;
+
+  // calls.cc: what is sent.
+  void send_register(Registering& registering);
+  void send_report(Serving& serving);
+  void send_poll(Serving& serving);
+  SyncRequest new_request(const Serving& serving, CallId call) const;
+  CallId next_call() { return CallId{++last_call_}; }
+
+  // tasks.cc: processes, kills, leaving.
+  void handle(ProcessStarted& started);
+  void handle(ProcessCouldNotStart& failed);
+  void handle(ProcessProgress& progress);
+  void handle(ProcessCheckpoint& checkpoint);
+  void handle(ProcessExited& exited);
+  void handle(DrainRequested& drain);
+  void handle(ReleaseNow& release);
+  void handle(Tick& tick);
+  bool kill(Attempt attempt, KillWhy why);
+  void kill_all(KillWhy why);
+  void begin_leaving();
+  bool may_go_unheard() const;
+
+  AgentConfig config_;
+  Contact contact_;
+  Incarnation incarnation_;
+  Session session_;
+  HeldTable held_;
+  ReportQueue reports_;
+  Leaving leaving_ = Leaving::kNo;
+  bool released_ = false;     // leaves without waiting for what runs
+  bool registered_ = false;   // some controller has accepted this process before
+  std::uint32_t raises_ = 0;  // how often the incarnation was raised since the last acceptance
+  Term newest_term_;
+  std::uint64_t last_call_ = 0;
+  std::optional<Instant> last_on_;
+  Instant now_;
+  Outbox out_;
+};
+
+}  // namespace vortex::agent

@@ -1,0 +1,243 @@
+// Cut off or away: the self-fence, and validation after a gap.
+
+#include "tests/agent/harness.h"
+
+namespace vortex::agent {
+namespace {
+
+using Fence = Harness;
+
+class CutOff : public Harness {
+ protected:
+  // Answers every call with a failure until this instant; orders other than calls stay.
+  void cut_off_until(Instant until) {
+    while (now < until) {
+      drop_calls();
+      now = std::min(until, agent.next_wake());
+      feed(Tick{});
+    }
+  }
+  void drop_calls() {
+    std::deque<Output> kept;
+    while (!out.empty()) {
+      Output output = std::move(out.front());
+      out.pop_front();
+      if (const auto* sync = std::get_if<SendSync>(&output)) {
+        last_failed = *sync;
+        fail(*sync);
+      } else {
+        kept.push_back(std::move(output));
+      }
+    }
+    out = std::move(kept);
+  }
+  SendSync last_failed;
+};
+
+TEST_F(CutOff, V15_TasksAreKilledExactlyFAfterTheLastAcknowledgedSyncWasSent) {
+  join();
+  run_task(attempt(1));
+  advance(seconds(3));
+  const Instant sent = now;
+  feed(ProcessCheckpoint{attempt(1), "half"});
+  const auto report = expect_report();
+  advance(seconds(2));
+  answer(report);  // counts from when it was sent, not from when it was answered
+  fail(poll);
+  cut_off_until(sent + kFence - micros(1));
+  drop_calls();
+  expect_nothing();
+  EXPECT_FALSE(agent.fenced());
+  EXPECT_LE(agent.next_wake(), sent + kFence);
+  cut_off_until(sent + kFence);
+  expect_kill(attempt(1), KillWhy::kSelfFenced);
+  EXPECT_TRUE(agent.fenced());
+  drop_calls();
+}
+
+TEST_F(CutOff, WakeIsExactEvenWhenNothingElseHappens) {
+  join();
+  run_task(attempt(1));
+  const Instant alive = now;
+  advance(seconds(35));
+  EXPECT_EQ(agent.next_wake(), alive + kFence);
+  advance(seconds(5));
+  expect_kill(attempt(1), KillWhy::kSelfFenced);
+}
+
+TEST_F(CutOff, SelfFencedTaskIsReportedReleasedWhenContactComesBack) {
+  join();
+  run_task(attempt(1));
+  advance(kFence);
+  expect_kill(attempt(1), KillWhy::kSelfFenced);
+  feed(ProcessExited{attempt(1), Killed{}});
+  const auto report = expect_release_of(attempt(1), Released::Cause::kSelfFenced);
+  answer(report);
+  EXPECT_FALSE(agent.fenced());
+  EXPECT_TRUE(agent.held().empty());
+  fail(poll);
+  advance(kBackoffBase);
+  const auto next = expect_poll();
+  SyncReply given = reply();
+  given.assignments.push_back(assignment(attempt(1, 2)));
+  answer(next, given);
+  expect_start(attempt(1, 2));
+  expect_poll();
+}
+
+TEST_F(Fence, TaskThatCompletedBeforeTheFenceReachedItIsReportedCompleted) {
+  join();
+  run_task(attempt(1));
+  advance(kFence);
+  expect_kill(attempt(1), KillWhy::kSelfFenced);
+  feed(ProcessExited{attempt(1), Completed{"{}"}});
+  expect_report_of<Completed>(attempt(1));
+}
+
+TEST_F(Fence, ReplyThatIsTooLateStartsNothing) {
+  join();
+  advance(kFence);
+  SyncReply late = reply();
+  late.assignments.push_back(assignment(attempt(1)));
+  answer(poll, late);
+  const auto report = expect_release_of(attempt(1), Released::Cause::kSelfFenced);
+  EXPECT_EQ(report.request.ack, late.mark);
+  EXPECT_TRUE(agent.fenced());
+  answer(report);
+  EXPECT_FALSE(agent.fenced());
+  expect_poll();
+}
+
+TEST_F(Fence, ReplyToACallSentInTimeSavesTheTasksAtTheLastMoment) {
+  join();
+  run_task(attempt(1));
+  const Instant alive = now;
+  advance(seconds(30));
+  feed(ProcessCheckpoint{attempt(1), "half"});
+  const auto report = expect_report();
+  const Instant sent = now;
+  now = alive + kFence;
+  answer(report);
+  EXPECT_FALSE(agent.fenced());
+  EXPECT_EQ(agent.next_wake(), now + kBeat);
+  advance(sent + kFence - now);
+  expect_kill(attempt(1), KillWhy::kSelfFenced);
+}
+
+TEST_F(Fence, ShorterLeaseThanExpectedMovesTheFenceForward) {
+  join();
+  run_task(attempt(1));
+  SyncReply shorter = reply();
+  shorter.lease = seconds(40);  // 0.95 L - K - tick = 38 - 15 - 0.5
+  answer(poll, shorter);
+  expect_poll();
+  const Instant alive = now;
+  advance(millis(22'500) - micros(1));
+  expect_nothing();
+  EXPECT_EQ(agent.next_wake(), alive + millis(22'500));
+  advance(micros(1));
+  expect_kill(attempt(1), KillWhy::kSelfFenced);
+}
+
+TEST_F(CutOff, FirstPollAfterTroubleAsksForAnAnswerAtOnce) {
+  join();
+  run_task(attempt(1));
+  fail(poll);
+  advance(kBackoffBase);
+  auto next = expect_poll();
+  EXPECT_EQ(next.request.wait, Duration{});
+  EXPECT_EQ(next.time_limit, kBeat);
+  answer(next);
+  next = expect_poll();
+  EXPECT_EQ(next.request.wait, kBeat);
+  EXPECT_EQ(next.time_limit, kBeat * 2);
+}
+
+TEST_F(Fence, CallsNeverOutlastTheFenceUnnoticed) {
+  join();
+  EXPECT_LE(poll.time_limit.us, (kFence * 2 / 3).us);
+  assign(attempt(1));
+  feed(ProcessStarted{attempt(1)});
+  EXPECT_LE(expect_report().time_limit.us, (kFence / 3).us);
+}
+
+TEST_F(Fence, AfterAGapNothingStartsBeforeWhatIsHeldIsConfirmed) {
+  join();
+  run_task(attempt(1));
+  vanish(kBeat * 2 + micros(1));
+  SyncReply old = reply();
+  old.assignments.push_back(assignment(attempt(2)));
+  answer(poll, old);
+  const auto check = expect_report();
+  ASSERT_TRUE(check.request.held.has_value());
+  EXPECT_EQ(check.request.held->size(), 2u);
+  expect_nothing();
+  answer(check);
+  expect_start(attempt(2));
+  expect_poll();
+}
+
+TEST_F(Fence, AfterAGapWhatWasTakenAwayIsNotStarted) {
+  join();
+  vanish(kBeat * 3);
+  SyncReply old = reply();
+  old.assignments.push_back(assignment(attempt(2)));
+  answer(poll, old);
+  SyncReply verdict = reply();
+  verdict.stale.push_back(attempt(2));
+  answer(expect_report(), verdict);
+  EXPECT_TRUE(expect_poll().request.held->empty());
+}
+
+TEST_F(Fence, GapIsValidatedByACallSentAfterIt) {
+  join();
+  assign(attempt(1));
+  feed(ProcessStarted{attempt(1)});
+  const auto before = expect_report_of<Started>(attempt(1));
+  vanish(kBeat * 2 + micros(1));
+  SyncReply old = reply();
+  old.assignments.push_back(assignment(attempt(2)));
+  answer(before, old);
+  auto check = expect_report();
+  fail(check);
+  advance(kBackoffBase);
+  check = expect_report();
+  EXPECT_TRUE(check.request.held.has_value());
+  answer(check);
+  expect_start(attempt(2));
+}
+
+TEST_F(Fence, AbsenceWithinTwoHeartbeatsIsNoGap) {
+  join();
+  vanish(kBeat * 2);
+  assign(attempt(1));
+}
+
+TEST_F(Fence, ProcessesGoOnThroughAGapUnlessTheFenceHasPassed) {
+  join();
+  run_task(attempt(1));
+  vanish(kFence - micros(1));
+  feed(Tick{});
+  const auto check = expect_report();
+  EXPECT_EQ(check.request.held->size(), 1u);
+  answer(check);
+  vanish(kFence);
+  feed(Tick{});
+  expect_kill(attempt(1), KillWhy::kSelfFenced);
+  expect_report();
+}
+
+TEST_F(Fence, ResumedZombieKillsItsCopyWhenToldThatItIsStale) {
+  join();
+  run_task(attempt(1));
+  vanish(kLease * 2);
+  feed(Tick{});
+  expect_kill(attempt(1), KillWhy::kSelfFenced);
+  const auto check = expect_report();
+  refuse(check, SyncRefusal::Why::kSessionEnded);
+  feed(ProcessExited{attempt(1), Killed{}});
+  EXPECT_EQ(expect<SendRegister>().incarnation, Incarnation{8});
+}
+
+}  // namespace
+}  // namespace vortex::agent

@@ -1,0 +1,146 @@
+// Registering, losing the session, and being replaced by a newer life.
+
+#include "tests/agent/harness.h"
+
+namespace vortex::agent {
+namespace {
+
+using Registration = Harness;
+
+TEST_F(Registration, IsTheFirstThingAWorkerDoes) {
+  feed(Tick{});
+  expect_nothing();
+  feed(Start{});
+  const auto sent = expect<SendRegister>();
+  EXPECT_EQ(sent.info.id, WorkerId{"w1"});
+  EXPECT_EQ(sent.incarnation, Incarnation{7});
+  feed(Tick{});
+  feed(Start{});
+  expect_nothing();
+  accept(sent);
+  const auto poll_sent = expect_poll();
+  EXPECT_EQ(poll_sent.request.incarnation, Incarnation{7});
+  EXPECT_EQ(poll_sent.request.wait, kBeat);
+  EXPECT_EQ(poll_sent.request.slots, 4u);
+  ASSERT_TRUE(poll_sent.request.held.has_value());
+  EXPECT_TRUE(poll_sent.request.held->empty());
+}
+
+TEST_F(Registration, FirstRefusalMeansTheClockWentBackAndRaisesTheIncarnation) {
+  feed(Start{});
+  feed(RegisterAnswer{expect<SendRegister>().call, RegisterRefused{Incarnation{20}}});
+  const auto again = expect<SendRegister>();
+  EXPECT_EQ(again.incarnation, Incarnation{21});
+  accept(again);
+  EXPECT_EQ(expect_poll().request.incarnation, Incarnation{21});
+  EXPECT_EQ(agent.incarnation(), Incarnation{21});
+}
+
+TEST_F(Registration, TwoLivesThatOverbidEachOtherDoNotSpin) {
+  feed(Start{});
+  feed(RegisterAnswer{expect<SendRegister>().call, RegisterRefused{Incarnation{20}}});
+  feed(RegisterAnswer{expect<SendRegister>().call, RegisterRefused{Incarnation{30}}});
+  expect_nothing();
+  advance(kBackoffBase);
+  EXPECT_EQ(expect<SendRegister>().incarnation, Incarnation{31});
+}
+
+TEST_F(Registration, IsTriedAgainWithTheSameIncarnationWhenTheAnswerIsLost) {
+  feed(Start{});
+  feed(CallFailed{expect<SendRegister>().call, {}, {}});
+  expect_nothing();
+  advance(kBackoffBase);
+  const auto again = expect<SendRegister>();
+  EXPECT_EQ(again.incarnation, Incarnation{7});
+  // The first one had arrived: a controller that refuses its repetition is answered by a raise.
+  feed(RegisterAnswer{again.call, RegisterRefused{Incarnation{7}}});
+  EXPECT_EQ(expect<SendRegister>().incarnation, Incarnation{8});
+}
+
+TEST_F(Registration, EndedSessionKillsEverythingAndThenRegistersAsANewLife) {
+  join();
+  run_task(attempt(1));
+  assign(attempt(2));
+  feed(ProcessExited{attempt(1), Completed{"{}"}});
+  expect_report_of<Completed>(attempt(1));
+  refuse(poll, SyncRefusal::Why::kSessionEnded);
+  expect_kill(attempt(2), KillWhy::kSessionOver);
+  EXPECT_EQ(agent.pending_reports(), 0u);
+  advance(seconds(5));
+  expect_nothing();
+  feed(ProcessExited{attempt(2), Killed{}});
+  const auto again = expect<SendRegister>();
+  EXPECT_EQ(again.incarnation, Incarnation{8});
+  accept(again);
+  const auto first = expect_poll();
+  EXPECT_EQ(first.request.ack, ReplyMark{});
+  EXPECT_TRUE(first.request.held->empty());
+  EXPECT_TRUE(first.request.reports.empty());
+}
+
+TEST_F(Registration, UnknownWorkerIsAnEndedSession) {
+  join();
+  run_task(attempt(1));
+  refuse(poll, SyncRefusal::Why::kUnknownWorker);
+  expect_kill(attempt(1), KillWhy::kSessionOver);
+  feed(ProcessExited{attempt(1), Completed{}});
+  EXPECT_EQ(expect<SendRegister>().incarnation, Incarnation{8});
+}
+
+TEST_F(Registration, ControllerThatForgetsEveryRegistrationIsNotAskedInALoop) {
+  join();
+  refuse(poll, SyncRefusal::Why::kUnknownWorker);
+  expect_nothing();
+  advance(kBackoffBase);
+  EXPECT_EQ(expect<SendRegister>().incarnation, Incarnation{8});
+}
+
+TEST_F(Registration, NewSessionTakesAssignmentsAlthoughItsRepliesAreCountedAnew) {
+  join();
+  run_task(attempt(1));
+  refuse(poll, SyncRefusal::Why::kSessionEnded);
+  expect_kill(attempt(1), KillWhy::kSessionOver);
+  feed(ProcessExited{attempt(1), Killed{}});
+  accept(expect<SendRegister>());
+  poll = expect_poll();
+  replies = 0;
+  assign(attempt(1, 2));
+}
+
+TEST_F(Registration, AnswersOfTheLastSessionDoNotCountInTheNext) {
+  join();
+  const SendSync old_poll = poll;
+  run_task(attempt(1));
+  refuse(poll, SyncRefusal::Why::kSessionEnded);
+  expect_kill(attempt(1), KillWhy::kSessionOver);
+  feed(ProcessExited{attempt(1), Killed{}});
+  accept(expect<SendRegister>());
+  expect_poll();
+  refuse(poll, SyncRefusal::Why::kSessionEnded);
+  answer(old_poll);
+  expect_nothing();
+}
+
+TEST_F(Registration, NewerLifeMakesTheOldOneKillItsTasksSilentlyAndExit) {
+  join();
+  run_task(attempt(1));
+  run_task(attempt(2));
+  refuse(poll, SyncRefusal::Why::kStaleIncarnation);
+  expect_kill(attempt(1), KillWhy::kSessionOver);
+  expect_kill(attempt(2), KillWhy::kSessionOver);
+  feed(ProcessExited{attempt(1), Killed{}});
+  expect_nothing();
+  feed(ProcessExited{attempt(2), Completed{}});
+  expect_exit(Exit::How::kSuperseded);
+}
+
+TEST_F(Registration, NewerLifeFoundWhileRegisteringAgainMakesTheOldOneExit) {
+  join();
+  answer(poll);
+  refuse(expect_poll(), SyncRefusal::Why::kSessionEnded);
+  feed(RegisterAnswer{expect<SendRegister>().call, RegisterRefused{Incarnation{9}}});
+  expect_exit(Exit::How::kSuperseded);
+}
+
+}  // namespace
+}  // namespace vortex::agent
