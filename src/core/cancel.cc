@@ -4,6 +4,7 @@
 #include "core/bulk.h"
 #include "core/nodes.h"
 #include "core/place.h"
+#include "core/report.h"
 #include "core/transitions.h"
 
 namespace vortex::core {
@@ -27,6 +28,8 @@ void request_stop(Context& cx, TaskIx ix, StopReason why) {
   const bool asked = grant.stop != StopReason::kNone;
   if (asked && (why != StopReason::kCancel || grant.stop == StopReason::kCancel)) return;
   grant.stop = why;
+  // No answer has carried it to the worker yet: nobody has to be asked.
+  if (grant.sent_in == 0 && !grant.restored) return end_stopped(cx, ix);
   if (!asked) {
     grant.stop_deadline = cx.judged + cx.state.policy.worker_lease;
     cx.state.timers.set({TimerKind::kTask, ix.value}, grant.stop_deadline);

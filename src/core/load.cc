@@ -59,6 +59,7 @@ void restore_machines(Context& cx, const std::vector<MachineRow>& rows) {
 Phase phase_from(Context& cx, const TaskRow& row, WorkerIx worker) {
   Grant grant;
   grant.worker = worker;
+  grant.restored = true;
   grant.stop = row.stop;
   grant.granted_at = cx.judged;
   grant.stop_deadline = cx.judged + cx.state.policy.worker_lease;

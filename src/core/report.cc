@@ -117,7 +117,7 @@ class Apply {
 
   void operator()(const Released& released) const {
     if (released.cause == Released::Cause::kStopped) {
-      return end_attempt(cx_, ix_, from_stop(cx_.task(ix_).grant()->stop));
+      return end_stopped(cx_, ix_);
     }
     const bool drained = released.cause == Released::Cause::kDrained;
     const Blame blame =
@@ -188,6 +188,10 @@ void watch_running(Context& cx, TaskIx ix) {
   cx.state.timers.set({TimerKind::kTask, ix.value}, at);
 }
 
+void end_stopped(Context& cx, TaskIx ix) {
+  end_attempt(cx, ix, from_stop(cx.task(ix).grant()->stop));
+}
+
 void on_held_timer(Context& cx, TaskIx ix) {
   const Task& task = cx.task(ix);
   const Grant& grant = *task.grant();
@@ -198,7 +202,7 @@ void on_held_timer(Context& cx, TaskIx ix) {
       return cx.state.timers.set({TimerKind::kTask, ix.value}, grant.stop_deadline);
     }
     REACHED("core: stop taken as done after a full lease");
-    return end_attempt(cx, ix, from_stop(grant.stop));
+    return end_stopped(cx, ix);
   }
   const auto* running = std::get_if<Running>(&task.phase);
   if (running == nullptr) {

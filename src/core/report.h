@@ -12,6 +12,9 @@ void apply_report(Context& cx, WorkerIx worker, const Report& report);
 // Sets the timer of a running task to the nearest of its clocks.
 void watch_running(Context& cx, TaskIx ix);
 
+// A stop is done: counts as its reason says.
+void end_stopped(Context& cx, TaskIx ix);
+
 // The timer of a held task fired: a stop was not confirmed, or one of its clocks ran out.
 void on_held_timer(Context& cx, TaskIx ix);
 

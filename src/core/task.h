@@ -41,8 +41,9 @@ struct Queued {
 struct Grant {
   WorkerIx worker;
   StopReason stop = StopReason::kNone;
-  bool listed = false;  // scratch: the call being read names it
-  bool acked = false;   // the worker has shown that it knows of it
+  bool listed = false;    // scratch: the call being read names it
+  bool acked = false;     // the worker has shown that it knows of it
+  bool restored = false;  // made in an earlier term, which may have told the worker
   Judged granted_at;
   Judged stop_deadline;            // a stop not confirmed by then is taken as lost
   std::uint64_t sent_in = 0;       // the first reply of this term that carried it; 0: none yet
