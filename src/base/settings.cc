@@ -1,0 +1,60 @@
+#include "base/settings.h"
+
+#include <fmt/format.h>
+
+#include "base/assert.h"
+#include "base/settings_draft.h"
+#include "base/settings_sources.h"
+#include "base/settings_table.h"
+#include "base/settings_timing.h"
+#include "base/settings_value.h"
+
+namespace vortex {
+namespace {
+
+LoadedSettings finished(const SettingsDraft& draft, std::vector<std::string> notices) {
+  LoadedSettings loaded{.settings = {}, .effective = {}, .notices = std::move(notices)};
+  for (std::size_t row = 0; row < settings_table().size(); ++row) {
+    const SettingSpec& spec = settings_table()[row];
+    const Slot& slot = draft.slots()[row];
+    spec.store(loaded.settings, slot.value);
+    loaded.effective.push_back({.key = spec.full_key(),
+                                .value = value_text(spec, slot.value),
+                                .unit = std::string(unit_name(spec.kind)),
+                                .origin = slot.origin});
+  }
+  return loaded;
+}
+
+}  // namespace
+
+std::expected<LoadedSettings, std::vector<SettingsError>> load_settings(
+    const LoadRequest& request) {
+  Collected collected;
+  if (request.file) collect_file(*request.file, collected);
+  collect_environment(request.environment, collected);
+  collect_flags(request.flags, collected);
+
+  SettingsDraft draft(collected);
+  std::vector<std::string> notices = derive_timing(draft);
+  std::vector<SettingsError> errors = std::move(collected.errors);
+  for (SettingsError& error : broken_rules(draft)) errors.push_back(std::move(error));
+  if (!errors.empty()) return std::unexpected(std::move(errors));
+  return finished(draft, std::move(notices));
+}
+
+Settings default_settings() {
+  auto loaded = load_settings({});
+  VX_ASSERT(loaded.has_value());
+  return loaded->settings;
+}
+
+std::string to_text(const SettingsError& error) {
+  std::string text =
+      fmt::format("error[VX-CFG-{:03}]: {}\n", static_cast<int>(error.fault), error.message);
+  for (const std::string& place : error.places) text += fmt::format("  --> {}\n", place);
+  if (!error.help.empty()) text += fmt::format("   = help: {}\n", error.help);
+  return text;
+}
+
+}  // namespace vortex

@@ -1,0 +1,137 @@
+#pragma once
+// The settings of controller and worker: typed values, read once at start and then fixed.
+//
+// Every setting is declared once, in the table (settings_table.h): its key, unit, default, range
+// and meaning. load_settings() takes texts, not files: it reads no file, environment or clock
+// itself, and gives either settings that keep every range and timing rule, or all the errors found.
+// Order of precedence: flag, environment, file, tuning or derivation, default.
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+
+namespace vortex {
+
+// The order of these is the order of the choices in the table.
+enum class Tuning : std::uint8_t { kLan, kStandard, kWan, kTesting };
+enum class LogLevel : std::uint8_t { kTrace, kDebug, kInfo, kWarn, kError };
+enum class SpawnBackoff : std::uint8_t { kExponential, kLinear, kFixed };
+
+// Members carry no defaults: those are in the table. Use default_settings() for them.
+struct ControllerSettings {
+  Duration heartbeat_timeout{};  // L, the worker's lease
+  Duration health_check_interval{};
+  std::uint32_t max_task_retries = 0;
+  Duration task_timeout{};
+  Duration scheduled_timeout{};  // S
+  Duration timeout_check_interval{};
+  Duration task_stale_timeout{};
+  Duration worker_queue_ttl{};
+  std::uint32_t crash_limit = 0;
+  std::uint32_t worker_cordon_after = 0;
+  Duration reconnect_grace{};
+  Duration reconcile_interval{};
+  Duration partition_lease{};
+  Duration partition_renew{};
+  Duration sweep_interval{};  // the tick of every deadline
+  std::uint32_t max_tasks_per_run = 0;
+  std::uint32_t max_dag_nodes = 0;
+  std::uint32_t max_dag_needs = 0;
+  std::uint32_t max_dag_depth = 0;
+};
+
+struct WorkerSettings {
+  Duration heartbeat_interval{};  // H
+  Duration self_fence{};          // F
+  Duration kill_grace{};          // K
+  Duration tcp_user_timeout{};
+  Duration shutdown_timeout{};
+  std::uint32_t spawn_retry_attempts = 0;
+  SpawnBackoff spawn_backoff_strategy{};
+  Duration spawn_backoff_base{};
+  Duration spawn_backoff_max{};
+  bool auto_respawn = false;
+  std::uint32_t max_respawn_attempts = 0;
+};
+
+struct DatabaseSettings {
+  std::string path;
+  std::uint32_t pool_size = 0;
+  Duration io_timeout{};
+};
+
+struct MonitoringSettings {
+  LogLevel log_level{};
+  bool metrics_enabled = false;
+};
+
+struct Settings {
+  Tuning tuning{};
+  ControllerSettings controller;
+  WorkerSettings worker;
+  DatabaseSettings database;
+  MonitoringSettings monitoring;
+};
+
+struct SettingsFile {
+  std::string name;  // as the user wrote it, for messages
+  std::string text;
+};
+
+struct LoadRequest {
+  std::optional<SettingsFile> file;
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<std::string>
+      flags;  // only those of settings: --section.key=value or --section.key value
+};
+
+// Append-only: the number is part of the code shown to people (VX-CFG-004).
+enum class SettingsFault : std::uint8_t {
+  kUnreadable = 1,
+  kSyntax = 2,
+  kUnknownKey = 3,
+  kWrongType = 4,
+  kOutOfRange = 5,
+  kRuleBroken = 6,
+};
+
+struct SettingsError {
+  SettingsFault fault{};
+  std::string key;                  // section.key, empty when no single key is meant
+  std::string message;              // names key, value, and range or rule with the numbers put in
+  std::vector<std::string> places;  // where the value or values came from
+  std::string help;                 // what to do, or why the rule exists
+};
+
+// The form in which errors are shown on a terminal; ends with a newline.
+std::string to_text(const SettingsError& error);
+
+// One line of `config show`.
+struct EffectiveSetting {
+  std::string key;
+  std::string value;
+  std::string unit;
+  std::string origin;
+};
+
+struct LoadedSettings {
+  Settings settings;
+  std::vector<EffectiveSetting> effective;  // in the order of the table
+  std::vector<std::string> notices;         // values that were adapted, for the log
+};
+
+std::expected<LoadedSettings, std::vector<SettingsError>> load_settings(const LoadRequest& request);
+
+// What holds when nothing is configured.
+Settings default_settings();
+
+// The only function here that touches the outside.
+std::expected<SettingsFile, SettingsError> read_settings_file(const std::string& path);
+
+}  // namespace vortex

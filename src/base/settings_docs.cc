@@ -1,0 +1,92 @@
+#include "base/settings_docs.h"
+
+#include <fmt/format.h>
+
+#include "base/settings_table.h"
+#include "base/settings_timing.h"
+#include "base/settings_value.h"
+
+namespace vortex {
+namespace {
+
+constexpr std::string_view kIntroduction =
+    R"(# Configuration
+
+This page is made from the settings table in `src/base/settings_rows_*.cc`; do not edit it by hand.
+
+Every setting can be given in three places. The first that has it wins:
+
+1. a flag: `--controller.heartbeat-timeout-secs=30`
+2. an environment variable: `VORTEX_CONTROLLER_HEARTBEAT_TIMEOUT_SECS=30`
+3. the TOML file
+
+What is not given comes from the tuning; timing values that are not given follow those that are, so
+that the timing rules below hold. Anything else has its default. Unknown keys, values out of range and
+combinations that break a timing rule are refused at start; all mistakes are shown at once, each with
+the place it came from. Lengths of time may be fractions (`0.5`).
+
+```toml
+tuning = "standard"
+
+[controller]
+heartbeat_timeout_secs = 60
+health_check_interval_secs = 15
+max_task_retries = 3
+task_timeout_secs = 3600
+
+[database]
+path = "./vortex.db"
+pool_size = 10
+
+[monitoring]
+log_level = "info"
+metrics_enabled = true
+```
+)";
+
+std::string tunings() {
+  std::string text =
+      "\n## Tunings\n\n"
+      "Chosen with `tuning = \"lan\"`, `VORTEX_TUNING=lan` or `--tuning=lan`.\n\n"
+      "| setting | lan | standard | wan | testing |\n|---|---|---|---|---|\n";
+  for (const SettingSpec& spec : settings_table()) {
+    if (spec.tuned.standard.empty()) continue;
+    text += fmt::format("| `{}` | {} | {} | {} | {} |\n", spec.full_key(), spec.tuned.lan,
+                        spec.tuned.standard, spec.tuned.wan, spec.tuned.testing);
+  }
+  return text;
+}
+
+std::string rules() {
+  std::string text =
+      "\n## Timing rules\n\nA configuration that breaks one is refused with the numbers.\n\n"
+      "| rule | else |\n|---|---|\n";
+  for (const TimingRule& rule : timing_rules()) {
+    text += fmt::format("| `{}` | {} |\n", rule_text(rule), rule.why);
+  }
+  return text;
+}
+
+std::string entry(const SettingSpec& spec) {
+  return fmt::format(
+      "\n### `{}`\n\n{}\n\n- Takes {}. Default: `{}`.\n- Environment: `{}`. Flag: `{}`.\n",
+      spec.full_key(), spec.doc, expectation(spec), spec.fallback, spec.environment_name(),
+      spec.flag());
+}
+
+}  // namespace
+
+std::string settings_reference() {
+  std::string text = std::string(kIntroduction) + tunings() + rules();
+  std::string_view section;
+  for (const SettingSpec& spec : settings_table()) {
+    if (&spec == &settings_table().front() || spec.section != section) {
+      section = spec.section;
+      text += section.empty() ? "\n## Top of the file\n" : fmt::format("\n## [{}]\n", section);
+    }
+    text += entry(spec);
+  }
+  return text;
+}
+
+}  // namespace vortex

@@ -1,0 +1,43 @@
+#pragma once
+// The three places where a user sets values: file, environment, flags.
+//
+// Each reader turns its text into rows and typed values and remembers where each came from. A
+// reader never stops at the first mistake: it collects them all.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/settings.h"
+#include "base/settings_table.h"
+#include "base/settings_value.h"
+
+namespace vortex {
+
+struct GivenValue {
+  std::size_t row = 0;
+  SettingValue value;
+  std::string place;  // "vortex.toml:3:26", "flag --tuning", ...
+};
+
+struct Collected {
+  std::vector<GivenValue> values;  // later ones override earlier ones
+  std::vector<SettingsError> errors;
+  std::vector<std::size_t> refused;  // rows for which some value was refused
+
+  // Takes a value or records why not. `shown` is the value as the user wrote it.
+  void take(std::size_t row, ValueResult result, std::string_view shown, std::string place);
+};
+
+void collect_file(const SettingsFile& file, Collected& into);
+void collect_environment(const std::vector<std::pair<std::string, std::string>>& environment,
+                         Collected& into);
+void collect_flags(const std::vector<std::string>& flags, Collected& into);
+
+// "did you mean ...?" among all names that `name_of` gives for the rows of the table, or empty.
+std::string did_you_mean(std::string_view wanted, std::string (SettingSpec::*name_of)() const);
+
+}  // namespace vortex
