@@ -1,0 +1,68 @@
+// The rules of the house, applied to this repository. Each failure names file and line and the fix.
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "tests/house/layers.h"
+#include "tests/house/purity.h"
+#include "tests/house/sizes.h"
+#include "tests/house/upkeep.h"
+
+namespace vortex::house {
+namespace {
+
+template <class Check>
+std::string all_findings(const std::vector<SourceFile>& files, Check check) {
+  Findings findings;
+  for (const SourceFile& file : files) {
+    for (Finding& finding : check(file)) findings.push_back(std::move(finding));
+  }
+  return report(findings);
+}
+
+void expect_none(const std::string& findings) { EXPECT_TRUE(findings.empty()) << '\n' << findings; }
+
+TEST(House, CoreAndAgentArePure) {
+  expect_none(all_findings(sources_in({"src/core", "src/agent"}), impurities));
+}
+
+TEST(House, DependenciesPointDown) {
+  expect_none(all_findings(sources_in({"src", "sim", "bench", "tests"}), wrong_directions));
+}
+
+TEST(House, FilesAreShort) {
+  expect_none(all_findings(sources_in({"src", "sim", "bench", "tests"}), oversized_files));
+}
+
+TEST(House, FunctionsAndConstructorsAreShort) {
+  expect_none(all_findings(sources_in({"src", "sim"}), oversized_functions));
+}
+
+TEST(House, HeadersSayWhatTheyAre) {
+  std::vector<SourceFile> headers = sources_in({"src", "sim", "bench", "tests"});
+  std::erase_if(headers, [](const SourceFile& file) { return !file.path.ends_with(".h"); });
+  expect_none(all_findings(headers, missing_header_comment));
+}
+
+TEST(House, LinesAreTidy) { expect_none(all_findings(repository_files(), untidy_lines)); }
+
+TEST(House, NoPathOfAMachineIsWrittenDown) {
+  expect_none(all_findings(repository_files(), machine_paths));
+}
+
+TEST(House, ScriptsCanBeRun) {
+  expect_none(report(scripts_not_executable()));
+  for (const char* script : {"run", "test", ".ci/run", "scripts/build", "scripts/lint",
+                             "scripts/sim", "scripts/bench"}) {
+    EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(VX_SOURCE_ROOT) / script)) << script;
+  }
+}
+
+TEST(House, TheScannersSeeTheSources) {
+  EXPECT_GT(sources_in({"src"}).size(), 10U);
+  EXPECT_GT(repository_files().size(), sources_in({"src"}).size());
+}
+
+}  // namespace
+}  // namespace vortex::house
