@@ -39,7 +39,7 @@ std::optional<TaskIx> pick(Context& cx, ClassIx cls, WorkerIx worker) {
 
 // Its run or map wants no more starts, but the sweep has not come to it yet.
 bool put_aside(Context& cx, TaskIx ix) {
-  Task& task = cx.task(ix);
+  Task const& task = cx.task(ix);
   Run& run = cx.run_of(task);
   if (run.ending != RunEnding::kNone && !planted(PlantedBug::kCancelIgnoredAfterRequeue)) {
     REACHED("core: cancelled task met at the head of a queue");
@@ -86,7 +86,7 @@ Duration scheduled_timeout(Context& cx, const Task& task) {
 void grant(Context& cx, TaskIx ix, WorkerIx worker_ix) {
   Task& task = cx.task(ix);
   const Queued was = std::get<Queued>(task.phase);
-  NodeRun& node = cx.node_of(task);
+  NodeRun const& node = cx.node_of(task);
   // Ready to held: it stays in play, so it leaves the list without letting the next one move up.
   cx.state.ready.remove(cx.state.tasks, node.cls, cx.spec_of(task).priority, ix);
   Scheduled scheduled;

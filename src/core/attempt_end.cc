@@ -137,7 +137,7 @@ void queue_again(Context& cx, TaskIx ix, WorkerIx last, const AttemptEnd& end, D
 }
 
 void die(Context& cx, TaskIx ix, DeathReason reason, std::string message) {
-  Task& task = cx.task(ix);
+  Task const& task = cx.task(ix);
   const Attempt attempt = cx.attempt_of(task);
   cx.fx.rows.dead_letters.push_back({attempt, reason, DeadLetterState::kOpen, cx.now, message});
   cx.state.dead_letters[attempt.task] = {attempt.epoch, reason, cx.now};

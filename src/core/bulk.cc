@@ -22,7 +22,7 @@ void join_bulk(Context& cx, RunIx ix) {
 // Makes tasks of the node until it is complete or the budget is used up.
 void expand(Context& cx, RunIx run_ix, std::uint32_t index, std::uint32_t& budget) {
   Run& run = cx.run(run_ix);
-  NodeRun& node = run.nodes[index];
+  NodeRun const& node = run.nodes[index];
   const PlanNode& plan = run.plan->nodes[index];
   while (node.created < plan.tasks && budget > 0) {
     --budget;

@@ -39,7 +39,7 @@ void request_stop(Context& cx, TaskIx ix, StopReason why) {
 }
 
 void cancel_task(Context& cx, TaskIx ix) {
-  Task& task = cx.task(ix);
+  Task const& task = cx.task(ix);
   const TaskState state = task.state();
   if (is_final(state)) return;
   if (is_held(state)) return request_stop(cx, ix, StopReason::kCancel);

@@ -60,7 +60,9 @@ class Digest {
   }
   void add_grant(const Grant& g) {
     hash_.add(g.worker.value);
-    hash_.add(static_cast<std::uint64_t>(g.stop) * 4 + g.acked * 2u + g.listed);
+    hash_.add(static_cast<std::uint64_t>(g.stop));
+    hash_.add(g.acked);
+    hash_.add(g.restored);
     add(g.granted_at);
     add(g.stop_deadline);
     hash_.add(g.sent_in);
@@ -97,9 +99,11 @@ class Digest {
   void add_run(const Run& run) {
     hash_.add(run.id.value);
     hash_.add(run.plan->digest);
-    hash_.add(static_cast<std::uint64_t>(run.state) * 64 +
-              static_cast<std::uint64_t>(run.ending) * 8 + run.paused * 4u + run.sweeping * 2u +
-              run.in_bulk);
+    hash_.add(static_cast<std::uint64_t>(run.state));
+    hash_.add(static_cast<std::uint64_t>(run.ending));
+    hash_.add(run.paused);
+    hash_.add(run.sweeping);
+    hash_.add(run.in_bulk);
     for (const NodeRun& node : run.nodes) {
       hash_.add(static_cast<std::uint64_t>(node.phase) * 16 +
                 static_cast<std::uint64_t>(node.outcome) * 2 + node.stopped);

@@ -143,7 +143,7 @@ Explanation why_held(Context& cx, TaskIx ix) {
   Explanation out;
   out.details.push_back("on worker '" + worker.info->id.text + "', attempt " +
                         std::to_string(task.counters.attempts));
-  if (!worker.is_trusted()) out.details.push_back("that worker is suspect: it may be gone");
+  if (!worker.is_trusted()) out.details.emplace_back("that worker is suspect: it may be gone");
   if (const auto at = cx.state.timers.at({TimerKind::kTask, ix.value})) {
     out.moves_at = cx.state.clock.term_time(*at);
   }

@@ -1,5 +1,6 @@
 #pragma once
-// From ids that strangers send to positions in our tables. Unknown is an answer, never an error.
+// From ids that strangers send to positions in our tables.
+// Unknown is an answer (none), never an error: reports of finished runs come in all the time.
 
 #include "core/context.h"
 #include "model/sync.h"

@@ -131,19 +131,29 @@ void restore_task(Context& cx, RunIx run_ix, const TaskRow& row) {
   if (!row.level) cx.touch(ix), note_repair(cx, ix, "task without a level");
 }
 
-// Held tasks join their worker's list; queued ones take their place.
-void settle_task(Context& cx, TaskIx ix) {
+// A held task joins its worker's list again.
+void restore_held(Context& cx, TaskIx ix) {
   Task& task = cx.task(ix);
-  if (Grant* grant = task.grant()) {
-    const WorkerIx worker = grant->worker;
-    ++cx.node_of(task).in_play;
-    take_slot(cx, ix, worker);
-    const Judged at = grant->stop != StopReason::kNone
-                          ? grant->stop_deadline
-                          : cx.judged + cx.state.policy.scheduled_timeout;
-    cx.state.timers.set({TimerKind::kTask, ix.value}, at);
+  const Grant* grant = task.grant();
+  if (grant == nullptr) return;
+  ++cx.node_of(task).in_play;
+  take_slot(cx, ix, grant->worker);
+  const Judged at = grant->stop != StopReason::kNone
+                        ? grant->stop_deadline
+                        : cx.judged + cx.state.policy.scheduled_timeout;
+  cx.state.timers.set({TimerKind::kTask, ix.value}, at);
+}
+
+// What is held counts against the limit of a map, so all of it comes before the first queued task.
+void restore_places(Context& cx, const Run& run) {
+  for (const TaskIx ix : run.tasks) {
+    if (ix.valid()) restore_held(cx, ix);
   }
-  if (std::holds_alternative<Queued>(task.phase)) place_task(cx, ix, Turn::kBehind);
+  for (const TaskIx ix : run.tasks) {
+    if (ix.valid() && std::holds_alternative<Queued>(cx.task(ix).phase)) {
+      place_task(cx, ix, Turn::kBehind);
+    }
+  }
 }
 
 void derive_stopped(Run& run, std::uint32_t index, const Context& cx) {
@@ -217,9 +227,7 @@ RunIx restore_run(Context& cx, const RunImage& image) {
       cx.task(run.tasks[data.id.index]).notes_for_writing().checkpoint = *data.checkpoint;
     }
   }
-  for (const TaskIx task : run.tasks) {
-    if (task.valid()) settle_task(cx, task);
-  }
+  restore_places(cx, run);
   for (std::uint32_t node = 0; node < run.nodes.size(); ++node) derive_begun(cx, ix, node);
   for (const std::uint32_t node : by_level(*run.plan)) {
     check_node_ended(cx, ix, node);

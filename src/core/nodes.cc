@@ -147,7 +147,7 @@ void consider_node(Context& cx, RunIx run_ix, std::uint32_t index) {
 }
 
 void finish_task(Context& cx, TaskIx ix, TaskEvent event, TaskState outcome) {
-  Task& task = cx.task(ix);
+  Task const& task = cx.task(ix);
   cx.state.timers.clear({TimerKind::kTask, ix.value});
   move_task(cx, ix, event, Final{outcome});
   NodeRun& node = cx.node_of(task);

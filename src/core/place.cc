@@ -23,7 +23,7 @@ Judged ready_deadline(Context& cx, const Task& task, const Queued& queued) {
 }
 
 void place_ready(Context& cx, TaskIx ix, Turn turn) {
-  Task& task = cx.task(ix);
+  Task const& task = cx.task(ix);
   Queued& queued = queued_of(cx, ix);
   NodeRun& node = cx.node_of(task);
   const std::int8_t priority = cx.spec_of(task).priority;
@@ -49,7 +49,7 @@ void park(Context& cx, TaskList& list, TaskIx ix, Queued::Place place, Turn turn
 }  // namespace
 
 void place_task(Context& cx, TaskIx ix, Turn turn) {
-  Task& task = cx.task(ix);
+  Task const& task = cx.task(ix);
   Queued& queued = queued_of(cx, ix);
   if (queued.ready_at > cx.judged) {
     cx.state.timers.set(timer_of(ix), queued.ready_at);
@@ -67,7 +67,7 @@ void place_task(Context& cx, TaskIx ix, Turn turn) {
 }
 
 void unplace_task(Context& cx, TaskIx ix) {
-  Task& task = cx.task(ix);
+  Task const& task = cx.task(ix);
   Queued& queued = queued_of(cx, ix);
   Run& run = cx.run_of(task);
   NodeRun& node = run.nodes[task.node];
@@ -97,7 +97,7 @@ void leave_play(Context& cx, RunIx run_ix, std::uint32_t node_index) {
 }
 
 void on_queued_timer(Context& cx, TaskIx ix) {
-  Task& task = cx.task(ix);
+  Task const& task = cx.task(ix);
   Queued& queued = queued_of(cx, ix);
   if (queued.place == Queued::Place::kNowhere) {
     return place_task(cx, ix, task.counters.failures > 0 ? Turn::kBehind : Turn::kInFront);

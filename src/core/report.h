@@ -1,5 +1,6 @@
 #pragma once
-// What a worker reports of an attempt, accepted only from the holder of the current epoch.
+// What a worker reports of an attempt, accepted only from the holder of the current epoch, and the
+// clocks that run while a worker holds a task.
 
 #include "core/context.h"
 #include "model/sync.h"

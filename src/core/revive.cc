@@ -55,7 +55,7 @@ void unskip_below(Context& cx, Run& run, std::uint32_t from) {
     const std::uint32_t index = open.back();
     open.pop_back();
     for (const std::uint32_t later : run.plan->nodes[index].needed_by) {
-      NodeRun& next = run.nodes[later];
+      NodeRun const& next = run.nodes[later];
       const bool skipped = next.phase == NodePhase::kDone && next.outcome == NodeOutcome::kSkipped;
       if (!skipped) continue;
       reopen_node(run, later);

@@ -41,7 +41,7 @@ struct PartitionLease {
 // Against our own mistakes: when most of the fleet falls silent, the fault is probably ours.
 struct BrakeOff {};
 struct BrakeHolding {
-};                     // nothing is reclaimed on weak evidence until we have proved ourselves well
+};  // nothing is reclaimed on weak evidence until we have proved ourselves well
 struct BrakeTrickle {  // proved well: reclaims in random order, a few at a time
   Judged next_at;
 };

@@ -47,7 +47,7 @@ bool answer_known_key(Context& cx, const SubmitRun& command, std::uint64_t diges
 }
 
 void close_run(State& state, RunIx ix) {
-  Run& run = state.runs[ix];
+  Run const& run = state.runs[ix];
   for (const TaskIx task : run.tasks) {
     if (task.valid()) state.tasks.remove(task);
   }

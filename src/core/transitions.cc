@@ -8,7 +8,7 @@ namespace vortex::core {
 
 std::optional<TaskState> next_state(TaskState from, TaskEvent event) {
   using S = TaskState;
-  const auto only_from = [from](bool allowed, S to) -> std::optional<S> {
+  const auto only_from = [](bool allowed, S to) -> std::optional<S> {
     if (!allowed) return std::nullopt;
     return to;
   };
@@ -40,7 +40,7 @@ std::optional<TaskState> next_state(TaskState from, TaskEvent event) {
 void move_task(Context& cx, TaskIx ix, TaskEvent event, Phase to) {
   Task& task = cx.task(ix);
   const auto allowed = next_state(task.state(), event);
-  task.phase = std::move(to);
+  task.phase = to;
   VX_ASSERT(allowed && *allowed == task.state());
   cx.touch(ix);
 }

@@ -116,14 +116,14 @@ void set_worker_state(Context& cx, WorkerIx ix, WorkerState state) {
 }
 
 void refresh_activity(Context& cx, WorkerIx ix) {
-  Worker& worker = cx.worker(ix);
+  Worker const& worker = cx.worker(ix);
   if (worker.state != WorkerState::kIdle && worker.state != WorkerState::kRunning) return;
   const auto now = worker.held.empty() ? WorkerState::kIdle : WorkerState::kRunning;
   if (now != worker.state) set_worker_state(cx, ix, now);
 }
 
 void take_slot(Context& cx, TaskIx ix, WorkerIx worker_ix) {
-  Task& task = cx.task(ix);
+  Task const& task = cx.task(ix);
   Worker& worker = cx.worker(worker_ix);
   cx.state.tasks.push_back(worker.held, ix);
   adjust(worker.used, cx.spec_of(task).requirements.resources, 1);

@@ -1,5 +1,6 @@
 #pragma once
 // Workers come, change state, hold tasks and go; their machine's status changes in the same step.
+// Who fits a task and whether there is room is answered here; who gets it, in core/assign.h.
 
 #include "core/command.h"
 #include "core/context.h"

@@ -1,5 +1,6 @@
 #pragma once
 // What a command line must keep to, so that the kernel does not refuse it on the worker.
+// Checked when the DAG is compiled: a mistake should show at submit, not hours later.
 
 #include <cstddef>
 

@@ -1,5 +1,6 @@
 #pragma once
 // What a worker (or any agent) says about itself when it registers.
+// It holds for one life of the worker: a change needs a new incarnation.
 
 #include <cstdint>
 #include <string>
