@@ -174,7 +174,10 @@ void serve_class(Context& cx, ClassIx cls, std::uint32_t& budget) {
 void serve_offering(Context& cx, std::uint32_t& budget) {
   auto& offering = cx.state.offering;
   std::size_t done = 0;
-  for (; done < offering.size() && budget > 0; ++done) serve_worker(cx, offering[done], budget);
+  for (; done < offering.size() && budget > 0; ++done) {
+    cx.worker(offering[done]).to_serve = false;
+    serve_worker(cx, offering[done], budget);
+  }
   offering.erase(offering.begin(), offering.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
@@ -205,7 +208,9 @@ bool refresh_offer(Context& cx, WorkerIx ix) {
 }
 
 void update_offer(Context& cx, WorkerIx ix) {
-  if (refresh_offer(cx, ix)) cx.state.offering.push_back(ix);
+  if (!refresh_offer(cx, ix) || cx.worker(ix).to_serve) return;
+  cx.worker(ix).to_serve = true;
+  cx.state.offering.push_back(ix);
 }
 
 void tell_news(Context& cx, WorkerIx ix) {

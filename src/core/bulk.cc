@@ -42,7 +42,7 @@ void expand_slice(Context& cx, RunIx ix, std::uint32_t& budget) {
     const bool barred = node.stopped || run.ending != RunEnding::kNone;
     if (!barred) expand(cx, ix, index, budget);
     if (!barred && node.created < run.plan->nodes[index].tasks) return;
-    run.expanding.erase(run.expanding.begin());
+    run.expanding.pop_front();
     check_node_ended(cx, ix, index);
   }
 }
@@ -137,6 +137,17 @@ void begin_sweep(Context& cx, RunIx ix) {
   run.sweeping = true;
   run.sweep_next = 0;
   join_bulk(cx, ix);
+}
+
+void free_leftover(State& state) {
+  const std::size_t slice =
+      std::min<std::size_t>(state.leftover.size(), state.policy.bulk_tasks_per_step);
+  for (std::size_t i = 0; i < slice; ++i) {
+    const TaskIx ix = state.leftover.back();
+    state.leftover.pop_back();
+    if (ix.valid()) state.tasks.remove(ix);
+  }
+  if (state.leftover.empty()) state.leftover.shrink_to_fit();
 }
 
 void advance_bulk(Context& cx) {

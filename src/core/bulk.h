@@ -15,6 +15,9 @@ void begin_sweep(Context& cx, RunIx run);
 // One slice over all runs with bulk work.
 void advance_bulk(Context& cx);
 
+// Frees the memory of tasks whose runs have ended, a slice at a time.
+void free_leftover(State& state);
+
 // Makes the row of a task that does not exist yet, in state Waiting.
 TaskIx make_task(Context& cx, RunIx run, std::uint32_t node, std::uint32_t index);
 

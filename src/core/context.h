@@ -5,6 +5,7 @@
 // step writes each dirty thing once, so many changes in one step cost one row.
 
 #include <initializer_list>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +61,9 @@ class Context {
   };
   std::vector<NodeRef> nodes_ended;
   std::vector<RunIx> runs_ended;
+  // Whether another worker could take a task of this class that leaves this worker: one answer
+  // serves all tasks that come back together.
+  std::map<std::pair<ClassIx, WorkerIx>, bool> others_fit;
   std::vector<WorkerIx> calling;  // workers with a call to answer or something new to be told
 
   // Makes the rows of everything touched.

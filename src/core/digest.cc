@@ -43,6 +43,7 @@ class Digest {
     hash_.add(state_.store_writable);
     add(state_.silence_floor);
     hash_.add(state_.tasks.live());
+    hash_.add(state_.leftover.size());
     hash_.add(state_.timers.size());
     if (const auto next = state_.timers.next()) add(*next);
     for (const RunIx ix : state_.bulk) hash_.add(ix.value);

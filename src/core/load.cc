@@ -183,15 +183,6 @@ void derive_begun(Context& cx, RunIx ix, std::uint32_t index) {
   if (node.created < plan.tasks && !node.stopped) begin_expanding(cx, ix, index);
 }
 
-std::vector<std::uint32_t> by_level(const DagPlan& plan) {
-  std::vector<std::uint32_t> order(plan.nodes.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return plan.nodes[a].level < plan.nodes[b].level;
-  });
-  return order;
-}
-
 // Makes what a crash or an older version left unmade: single tasks exist from the start.
 void make_missing(Context& cx, RunIx ix) {
   const DagPlan& plan = *cx.run(ix).plan;
@@ -229,10 +220,12 @@ RunIx restore_run(Context& cx, const RunImage& image) {
   }
   restore_places(cx, run);
   for (std::uint32_t node = 0; node < run.nodes.size(); ++node) derive_begun(cx, ix, node);
-  for (const std::uint32_t node : by_level(*run.plan)) {
-    check_node_ended(cx, ix, node);
-    consider_node(cx, ix, node);
-    settle_nodes(cx);
+  for (const auto& level : run.plan->nodes_by_level) {
+    for (const std::uint32_t node : level) {
+      check_node_ended(cx, ix, node);
+      consider_node(cx, ix, node);
+      settle_nodes(cx);
+    }
   }
   derive_levels(cx, ix, row.levels_passed);
   if (run.ending != RunEnding::kNone) begin_sweep(cx, ix);

@@ -190,10 +190,9 @@ void settle(Context& cx) {
   std::vector<RunIx> ended;
   for (const RunIx ix : cx.runs_ended) {
     const Run& run = cx.run(ix);
-    const bool told = std::find(ended.begin(), ended.end(), ix) != ended.end();
-    // An operator's retry may have opened it again in the same step.
-    if (told || run.nodes_open > 0) continue;
-    if (run.state == RunState::kRunning) on_run_ended(cx, ix);
+    // An operator's retry may have opened it again in the same step; once ended it is in the list.
+    if (run.nodes_open > 0 || run.state != RunState::kRunning) continue;
+    on_run_ended(cx, ix);
     ended.push_back(ix);
   }
   cx.runs_ended = std::move(ended);

@@ -198,9 +198,8 @@ void on_reconcile_timer(Context& cx) {
 bool level_really_complete(Context& cx, RunIx ix, std::uint32_t level) {
   const Run& run = cx.run(ix);
   bool complete = true;
-  for (std::uint32_t i = 0; i < run.nodes.size(); ++i) {
-    if (run.plan->nodes[i].level == level && run.nodes[i].phase != NodePhase::kDone)
-      complete = false;
+  for (const std::uint32_t node : run.plan->nodes_by_level[level]) {
+    if (run.nodes[node].phase != NodePhase::kDone) complete = false;
   }
   if (level >= run.levels_known) {
     cx.event(EventKind::kLevelCheck, {.worker = {}, .task = {}, .run = ix},

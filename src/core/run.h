@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -69,7 +70,7 @@ struct Run {
 
   // Bulk work, done in slices: nodes whose tasks are still being made, and the sweep over all
   // tasks after a cancel, pause or resume.
-  std::vector<std::uint32_t> expanding;
+  std::deque<std::uint32_t> expanding;
   std::uint32_t sweep_next = 0;
   bool sweeping = false;
   bool in_bulk = false;

@@ -82,6 +82,7 @@ struct State {
   CounterRow counters;
   std::uint64_t next_grant = 1;
   std::vector<RunIx> bulk;         // runs with work left for the next steps
+  std::vector<TaskIx> leftover;    // tasks of closed runs, still to be freed
   std::vector<WorkerIx> offering;  // workers that began to offer and have not been served yet
 
   Brake brake;

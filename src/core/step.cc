@@ -113,7 +113,8 @@ class Handle {
 }  // namespace
 
 Instant State::next_wake() const {
-  if (!bulk.empty() || !ready.dirty.empty() || !offering.empty()) return clock.last_seen();
+  if (!bulk.empty() || !leftover.empty() || !ready.dirty.empty() || !offering.empty())
+    return clock.last_seen();
   const auto next = timers.next();
   return next ? clock.term_time(*next) : kNever;
 }
@@ -132,6 +133,7 @@ Effects step(State& state, const Command& command, Instant now) {
   answer_calls(cx);
   cx.write_rows();
   close_ended_runs(cx);
+  if (!state.leftover.empty()) free_leftover(state);
   return std::move(cx.fx);
 }
 

@@ -15,18 +15,6 @@ TaskState Task::state() const {
   return std::visit(Name{}, phase);
 }
 
-const Grant* Task::grant() const {
-  if (const auto* scheduled = std::get_if<Scheduled>(&phase)) return &scheduled->grant;
-  if (const auto* running = std::get_if<Running>(&phase)) return &running->grant;
-  return nullptr;
-}
-
-Grant* Task::grant() {
-  if (auto* scheduled = std::get_if<Scheduled>(&phase)) return &scheduled->grant;
-  if (auto* running = std::get_if<Running>(&phase)) return &running->grant;
-  return nullptr;
-}
-
 TaskNotes& Task::notes_for_writing() {
   if (!notes) notes = std::make_unique<TaskNotes>();
   return *notes;

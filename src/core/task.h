@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -89,8 +90,12 @@ struct Task {
 
   TaskState state() const;
   // The grant of a held task, else null.
-  Grant* grant();
-  const Grant* grant() const;
+  Grant* grant() { return const_cast<Grant*>(std::as_const(*this).grant()); }
+  const Grant* grant() const {
+    if (const auto* scheduled = std::get_if<Scheduled>(&phase)) return &scheduled->grant;
+    if (const auto* running = std::get_if<Running>(&phase)) return &running->grant;
+    return nullptr;
+  }
   TaskNotes& notes_for_writing();
 };
 

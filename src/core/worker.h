@@ -72,6 +72,7 @@ struct Worker {
   ProfileIx profile;
   std::uint64_t last_grant = 0;  // order of its newest grant, for fair turns
   std::optional<std::pair<std::uint32_t, std::uint64_t>> offer_key;
+  bool to_serve = false;  // stands in State::offering
 
   // Distinct definitions whose attempts died abnormally here, in a row.
   std::vector<std::uint64_t> abnormal;

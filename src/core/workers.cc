@@ -103,6 +103,18 @@ bool fits_into(const Resources& total, const Usage& used, const Resources& deman
   });
 }
 
+bool any_other_fits(Context& cx, ClassIx cls, WorkerIx last) {
+  if (!cx.state.ready[cls].requirements.worker.empty()) return false;
+  const Resources& demand = cx.state.ready[cls].requirements.resources;
+  for (std::uint32_t i = 0; i < cx.state.workers.size(); ++i) {
+    const WorkerIx ix{i};
+    if (ix == last || !cx.worker(ix).takes_work()) continue;
+    if (worker_fits(cx, ix, cls) && fits_into(cx.worker(ix).info->resources, {}, demand))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void set_worker_state(Context& cx, WorkerIx ix, WorkerState state) {
@@ -158,15 +170,9 @@ bool worker_fits(Context& cx, WorkerIx ix, ClassIx cls) {
 
 bool another_could_take(Context& cx, const Task& task, WorkerIx last) {
   const ClassIx cls = cx.node_of(task).cls;
-  if (!cx.state.ready[cls].requirements.worker.empty()) return false;
-  const Resources& demand = cx.state.ready[cls].requirements.resources;
-  for (std::uint32_t i = 0; i < cx.state.workers.size(); ++i) {
-    const WorkerIx ix{i};
-    if (ix == last || !cx.worker(ix).takes_work()) continue;
-    if (worker_fits(cx, ix, cls) && fits_into(cx.worker(ix).info->resources, {}, demand))
-      return true;
-  }
-  return false;
+  const auto [known, asked] = cx.others_fit.try_emplace({cls, last}, false);
+  if (asked) known->second = any_other_fits(cx, cls, last);
+  return known->second;
 }
 
 void on_register(Context& cx, const RegisterWorker& command) {

@@ -77,6 +77,10 @@ std::expected<PlanPtr, DagError> compile(DagSpec spec, const DagLimits& limits) 
   if (auto fits = check_depth(*plan, limits); !fits)
     return std::unexpected(std::move(fits).error());
   number_tasks(*plan);
+  plan->nodes_by_level.resize(plan->levels);
+  for (std::uint32_t i = 0; i < plan->nodes.size(); ++i) {
+    plan->nodes_by_level[plan->nodes[i].level].push_back(i);
+  }
   plan->digest = digest_of(plan->spec);
   return plan;
 }

@@ -33,6 +33,7 @@ struct PlanNode {
 struct DagPlan {
   DagSpec spec;
   std::vector<PlanNode> nodes;
+  std::vector<std::vector<std::uint32_t>> nodes_by_level;
   std::uint32_t levels = 0;
   std::uint32_t tasks = 0;
   std::uint64_t digest = 0;  // of everything in the specification

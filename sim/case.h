@@ -1,0 +1,35 @@
+#pragma once
+// One simulated run, named: a seed, and what is left out of it.
+//
+// Everything follows from the seed; a failing case is made smaller by leaving things out, which
+// shifts no other draw. Saved cases are small text files: `key value...` lines, `#` comments.
+
+#include <cstdint>
+#include <expected>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "sim/fault.h"
+
+namespace vortex::sim {
+
+struct Case {
+  std::uint64_t seed = 1;
+  Scenario scenario = Scenario::kBySeed;
+  std::set<FaultKind> off;            // kinds that do not happen at all
+  std::set<std::uint32_t> no_faults;  // single timed faults, by position
+  std::set<std::uint32_t> no_acts;    // single acts of clients, by position
+  std::set<std::uint32_t> no_workers;
+  std::string note;  // one line: what it was
+
+  friend bool operator==(const Case&, const Case&) = default;
+};
+
+std::string to_text(const Case& c);
+// The error names the line and what is wrong with it.
+std::expected<Case, std::string> parse_case(std::string_view text);
+// How to see this case again, as a command line.
+std::string replay_command(const Case& c);
+
+}  // namespace vortex::sim

@@ -1,0 +1,183 @@
+#include <map>
+#include <set>
+#include <string>
+#include <variant>
+
+#include "sim/check/say.h"
+#include "sim/check/subjects.h"
+
+namespace vortex::sim {
+
+namespace {
+
+bool is_done(const core::ReplyBody& answer) { return std::holds_alternative<core::Done>(answer); }
+
+// 26: OK means durable; a definite error means no effect; no answer may mean either.
+//
+// What an answer speaks of may have moved on since, so the question is whether it was ever
+// committed. Commands whose effect may be undone at any time (pause, cordon) are not asked about.
+class OkIsDurable : public Checker {
+ public:
+  explicit OkIsDurable(const CheckerTools& tools) : Checker("26-ok-is-durable", tools) {}
+
+  void fact(const Picture& picture, Instant, const Fact& fact) override {
+    if (std::holds_alternative<Committed>(fact)) {
+      note(picture);
+    } else if (const auto* told = std::get_if<ClientTold>(&fact)) {
+      std::visit([&](const auto& command) { check(picture, command, told->answer); },
+                 told->command);
+    } else if (const auto* doubt = std::get_if<ClientInDoubt>(&fact)) {
+      const auto* submit = std::get_if<core::SubmitRun>(&doubt->command);
+      if (submit != nullptr) refused_only_[submit->idempotency_key] = false;
+    } else if (const auto* started = std::get_if<ProcessStarted>(&fact)) {
+      check_granted(picture, started->attempt, {started->worker, started->incarnation}, "started");
+    }
+  }
+
+  void finish(const Picture& picture, Instant) override {
+    for (const auto& [id, entry] : picture.runs().all()) {
+      if (!entry.row.request || entry.row.request->idempotency_key.empty()) continue;
+      const auto found = refused_only_.find(entry.row.request->idempotency_key);
+      if (found != refused_only_.end() && found->second) {
+        violated("every submit with key '{}' was refused, but run {} is there", found->first,
+                 to_text(id));
+      }
+    }
+  }
+
+ private:
+  void note(const Picture& picture) {
+    for (const auto& change : picture.runs().changes()) {
+      const RunRow& run = *change.after;
+      if (run.ending != RunEnding::kNone || run.state != RunState::kRunning) ended_.insert(run.id);
+    }
+    for (const auto& change : picture.tasks().changes()) {
+      const TaskRow& task = *change.after;
+      if (task.stop == StopReason::kCancel || task.state == TaskState::kCancelled) {
+        cancelled_.insert(task.id);
+      }
+    }
+    revived_.insert(picture.acts().begin(), picture.acts().end());
+    for (const auto& change : picture.dead_letters().changes()) {
+      const DeadLetterRow& letter = *change.after;
+      if (letter.state == DeadLetterState::kDiscarded) discarded_.insert(letter.attempt.task);
+    }
+    for (const auto& change : picture.leases().changes()) {
+      if (change.after->holder.empty()) freed_[change.after->partition] = change.after->epoch;
+    }
+  }
+
+  template <class Command>
+  void check(const Picture&, const Command&, const core::ReplyBody&) {}
+
+  void check(const Picture& picture, const core::SubmitRun& submit, const core::ReplyBody& answer) {
+    const bool refused = std::holds_alternative<core::Refusal>(answer);
+    const auto [known, is_new] = refused_only_.try_emplace(submit.idempotency_key, refused);
+    if (!is_new && !refused) known->second = false;
+    const auto* accepted = std::get_if<core::RunAccepted>(&answer);
+    if (accepted == nullptr) return;
+    const RunRow* run = picture.runs().find(accepted->run);
+    if (run == nullptr) {
+      return violated("a client was told of run {} before it was committed",
+                      to_text(accepted->run));
+    }
+    const auto* plan = std::get_if<PlanPtr>(&submit.dag);
+    const bool same_plan =
+        plan == nullptr || !*plan || !run->plan || (*plan)->digest == run->plan->digest;
+    const bool same_params = !run->request || run->request->params == submit.params;
+    if (!same_plan || !same_params) {
+      violated("run {} is not what was asked for with key '{}'", to_text(run->id),
+               submit.idempotency_key);
+    }
+  }
+
+  void check(const Picture&, const core::CancelRun& command, const core::ReplyBody& answer) {
+    if (!is_done(answer) || ended_.contains(command.run)) return;
+    violated("a client was told that run {} is cancelled, but no commit says so",
+             to_text(command.run));
+  }
+
+  void check(const Picture&, const core::CancelTask& command, const core::ReplyBody& answer) {
+    check_task(answer, cancelled_, command.task, "cancelled");
+  }
+  void check(const Picture&, const core::RetryTask& command, const core::ReplyBody& answer) {
+    check_task(answer, revived_, command.task, "run again");
+  }
+  void check(const Picture&, const core::RedriveDeadLetter& command,
+             const core::ReplyBody& answer) {
+    check_task(answer, revived_, command.task, "re-driven");
+  }
+  void check(const Picture&, const core::DiscardDeadLetter& command,
+             const core::ReplyBody& answer) {
+    check_task(answer, discarded_, command.task, "discarded");
+  }
+
+  void check_task(const core::ReplyBody& answer, const std::set<TaskId>& committed, TaskId task,
+                  std::string_view what) {
+    if (!is_done(answer) || committed.contains(task)) return;
+    violated("a client was told that {} is {}, but no commit says so", say(task), what);
+  }
+
+  void check(const Picture& picture, const core::RegisterWorker& command,
+             const core::ReplyBody& answer) {
+    if (!std::holds_alternative<core::Registered>(answer)) return;
+    const WorkerRow* row = picture.workers().find(command.info.id);
+    if (row != nullptr && row->incarnation >= command.incarnation) return;
+    violated("{} was told that it is registered, but no commit says so",
+             say(Holder{command.info.id, command.incarnation}));
+  }
+
+  void check(const Picture& picture, const core::WorkerExited& command,
+             const core::ReplyBody& answer) {
+    if (!is_done(answer)) return;
+    const WorkerRow* row = picture.workers().find(command.worker);
+    if (row == nullptr || row->incarnation != command.incarnation || !is_present(row->state))
+      return;
+    violated("the end of {} was acknowledged, but it is still {}",
+             say(Holder{command.worker, command.incarnation}), to_text(row->state));
+  }
+
+  void check(const Picture& picture, const core::Sync& command, const core::ReplyBody& answer) {
+    const auto* reply = std::get_if<SyncReply>(&answer);
+    if (reply == nullptr) return;
+    for (const Assignment& assignment : reply->assignments) {
+      check_granted(picture, assignment.attempt, {command.body.worker, command.body.incarnation},
+                    "assigned");
+    }
+  }
+
+  void check(const Picture& picture, const core::ReleaseLease& command,
+             const core::ReplyBody& answer) {
+    if (!is_done(answer)) return;
+    const PartitionLeaseRow* row = picture.leases().find(command.partition);
+    const auto freed = freed_.find(command.partition);
+    if (row != nullptr && row->epoch > command.epoch) return;
+    if (freed != freed_.end() && freed->second >= command.epoch) return;
+    violated("'{}' was told that partition {} is released, but no commit says so",
+             command.agent.text, say(command.partition));
+  }
+
+  // Work leaves the controller only after its grant is durable.
+  void check_granted(const Picture& picture, const Attempt& attempt, const Holder& holder,
+                     std::string_view how) {
+    const Holder* granted = picture.granted_to(attempt);
+    if (granted != nullptr && *granted == holder) return;
+    violated("{} was {} on {}, but committed is {}", say(attempt), how, say(holder),
+             granted == nullptr ? "no such grant" : "its grant to " + say(*granted));
+  }
+
+  std::map<std::string, bool> refused_only_;  // by key: no submit with it can have had an effect
+  std::set<RunId> ended_;
+  std::set<TaskId> cancelled_;
+  std::set<TaskId> revived_;
+  std::set<TaskId> discarded_;
+  std::map<PartitionKey, Epoch> freed_;
+};
+
+}  // namespace
+
+void add_answer_checkers(CheckerList& list, const CheckerTools& tools) {
+  list.push_back(std::make_unique<OkIsDurable>(tools));
+}
+
+}  // namespace vortex::sim

@@ -1,0 +1,66 @@
+#include "sim/check/say.h"
+#include "sim/check/subjects.h"
+
+namespace vortex::sim {
+
+namespace {
+
+std::int64_t offered(const Resources& total, const std::string& name) {
+  for (const auto& [known, amount] : total.named) {
+    if (known == name) return amount;
+  }
+  return 0;
+}
+
+// 25: limits are never exceeded: slots and resources of a worker, parallel tasks of a map.
+class LimitsKept : public CommitChecker {
+ public:
+  explicit LimitsKept(const CheckerTools& tools) : CommitChecker("25-limits-kept", tools) {}
+
+  void committed(const Picture& picture, const Committed&) override {
+    for (const Holder& holder : picture.holdings().touched_holders()) {
+      const WorkerRow* row = picture.workers().find(holder.worker);
+      if (row == nullptr || row->incarnation != holder.incarnation) continue;
+      check_load(holder, *row->info, picture.holdings().load_of(holder));
+    }
+    for (const auto& change : picture.tasks().changes()) {
+      if (is_new_grant(change)) check_parallel(picture, *change.after);
+    }
+  }
+
+ private:
+  void check_load(const Holder& holder, const WorkerInfo& info, const Load& load) {
+    if (load.held > info.slots) {
+      violated("{} holds {} tasks in {} slots", say(holder), load.held, info.slots);
+    }
+    // A worker that states no amount of cpu or memory does not ration it.
+    check_amount(holder, "cpu", load.cpu_milli, info.resources.cpu_milli);
+    check_amount(holder, "memory", load.memory_bytes, info.resources.memory_bytes);
+    for (const auto& [name, used] : load.named) {
+      const std::int64_t total = offered(info.resources, name);
+      if (used > total) violated("{} has {} of {} {}", say(holder), used, total, name);
+    }
+  }
+
+  void check_amount(const Holder& holder, std::string_view name, std::int64_t used,
+                    std::int64_t total) {
+    if (total > 0 && used > total) violated("{} has {} of {} {}", say(holder), used, total, name);
+  }
+
+  void check_parallel(const Picture& picture, const TaskRow& task) {
+    const NodeSpec* spec = picture.spec_of(task);
+    if (spec == nullptr || !spec->map || spec->map->max_parallel == 0) return;
+    const std::uint32_t held = picture.nodes(task.id.run)->node(task.node).held;
+    if (held <= spec->map->max_parallel) return;
+    violated("{}: {} tasks of its map are held; max_parallel is {}", say(task), held,
+             spec->map->max_parallel);
+  }
+};
+
+}  // namespace
+
+void add_limit_checkers(CheckerList& list, const CheckerTools& tools) {
+  list.push_back(std::make_unique<LimitsKept>(tools));
+}
+
+}  // namespace vortex::sim

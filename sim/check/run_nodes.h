@@ -1,0 +1,66 @@
+#pragma once
+// How the nodes of one run stand, judged from its plan and the rows of its tasks alone.
+//
+// A node without a single row ends skipped when its needs can no longer be met: tasks that will
+// never run are never made. An end can be taken back: an operator runs a failed task again.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "model/plan.h"
+#include "model/rows.h"
+
+namespace vortex::sim {
+
+enum class NodeEnd : std::uint8_t { kSuccess, kFailed, kSkipped, kCancelled };
+
+struct NodeStanding {
+  std::uint32_t made = 0;  // tasks with a row
+  std::uint32_t completed = 0;
+  std::uint32_t failed = 0;
+  std::uint32_t cancelled = 0;
+  std::uint32_t skipped = 0;
+  std::uint32_t held = 0;
+  // How the nodes it needs have ended. A cancelled need counts as failed.
+  std::uint32_t needs_done = 0;
+  std::uint32_t needs_ok = 0;
+  std::uint32_t needs_failed = 0;
+  std::uint32_t needs_skipped = 0;
+  std::optional<NodeEnd> end;
+
+  std::uint32_t finals() const { return completed + failed + cancelled + skipped; }
+};
+
+class RunNodes {
+ public:
+  explicit RunNodes(PlanPtr plan);
+
+  // One row of a task of this run changed; `before` is null for its first row.
+  void count(const TaskRow* before, const TaskRow& after);
+
+  const DagPlan& plan() const { return *plan_; }
+  const NodeStanding& node(std::uint32_t node) const { return nodes_[node]; }
+  bool needs_met(std::uint32_t node) const;
+  bool needs_lost(std::uint32_t node) const;   // can no longer be met
+  bool map_stopped(std::uint32_t node) const;  // more failures than the map bears
+  bool levels_below_done(std::uint32_t level) const;
+  bool level_done(std::uint32_t level) const { return level_open_[level] == 0; }
+  std::uint32_t nodes_open() const { return nodes_open_; }
+  std::uint32_t tasks_open() const { return tasks_open_; }  // of those made
+
+ private:
+  void tally(const TaskRow& row, std::uint32_t one);
+  std::optional<NodeEnd> judge(std::uint32_t node) const;
+  void settle(std::uint32_t node);
+  void set_end(std::uint32_t node, std::optional<NodeEnd> end);
+  void count_need(std::uint32_t node, NodeEnd end, std::uint32_t one);
+
+  PlanPtr plan_;
+  std::vector<NodeStanding> nodes_;
+  std::vector<std::uint32_t> level_open_;  // nodes that have not ended, by level
+  std::uint32_t nodes_open_ = 0;
+  std::uint32_t tasks_open_ = 0;
+};
+
+}  // namespace vortex::sim

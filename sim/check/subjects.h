@@ -1,0 +1,30 @@
+#pragma once
+// Which checkers there are, by subject: the index of sim/check and of the invariants they guard.
+//
+// Names start with the invariant's number. Not here: 28 (bounds of queues and buffers) and 29
+// (schedules), which no history shows.
+
+#include "sim/check/checker.h"
+
+namespace vortex::sim {
+
+void add_submit_checkers(CheckerList& list, const CheckerTools& tools);       //  1, 2
+void add_result_checkers(CheckerList& list, const CheckerTools& tools);       //  3, 4
+void add_epoch_checkers(CheckerList& list, const CheckerTools& tools);        //  5
+void add_ownership_checkers(CheckerList& list, const CheckerTools& tools);    //  6, 20
+void add_process_checkers(CheckerList& list, const CheckerTools& tools);      //  7, 8
+void add_need_checkers(CheckerList& list, const CheckerTools& tools);         //  9, 10
+void add_edge_checkers(CheckerList& list, const CheckerTools& tools);         // 11, 12
+void add_counter_checkers(CheckerList& list, const CheckerTools& tools);      // 13, 14
+void add_blame_checkers(CheckerList& list, const CheckerTools& tools);        // 15, 16, 17
+void add_ledger_checkers(CheckerList& list, const CheckerTools& tools);       // 18
+void add_silence_checkers(CheckerList& list, const CheckerTools& tools);      // 19
+void add_status_checkers(CheckerList& list, const CheckerTools& tools);       // 21
+void add_dead_letter_checkers(CheckerList& list, const CheckerTools& tools);  // 22
+void add_lease_checkers(CheckerList& list, const CheckerTools& tools);        // 23
+void add_cancel_checkers(CheckerList& list, const CheckerTools& tools);       // 24
+void add_limit_checkers(CheckerList& list, const CheckerTools& tools);        // 25
+void add_answer_checkers(CheckerList& list, const CheckerTools& tools);       // 26
+void add_liveness_checkers(CheckerList& list, const CheckerTools& tools);     // 27
+
+}  // namespace vortex::sim

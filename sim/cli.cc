@@ -1,0 +1,268 @@
+#include "sim/cli.h"
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <expected>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/near_name.h"
+#include "sim/demo.h"
+#include "sim/fleet.h"
+#include "sim/mutants.h"
+#include "sim/regress.h"
+#include "sim/shrink.h"
+
+namespace vortex::sim {
+
+namespace {
+
+constexpr std::string_view kHelp = R"(vortex-sim: the simulated cluster
+
+  --seeds N [--from S]    N seeds of faults; closes with `seeds=N violations=V`
+  --seed S [--trace]      one seed again, with a readable trace
+  --case FILE [--trace]   one saved case
+  --regress DIR           all saved cases of a folder; closes with `traces=N violations=V`
+  --mutants               every planted bug must be found; closes with `mutants=K found=F`
+  --demo                  a DAG on five workers, two of which are killed
+
+  --jobs J                processes (default: one per core)
+  --scenario NAME         with --seed: the world around one danger
+  --budget N              with --mutants: seeds per bug
+  --save DIR              with --seeds: keeps what fails, made small, in this folder
+  --no-shrink             with --seeds: does not make what fails smaller
+  --reached               with --seeds: prints how often each mark was reached
+)";
+
+// From this many seeds on, a mark that none of them reached is a failure.
+constexpr std::uint64_t kSeedsForMarks = 5000;
+constexpr std::size_t kShrunkMax = 3;
+
+struct Options {
+  std::optional<std::uint64_t> seeds;
+  std::optional<std::uint64_t> seed;
+  std::uint64_t from = 1;
+  std::uint64_t budget = 3000;
+  std::uint32_t jobs = std::max(1U, std::thread::hardware_concurrency());
+  Scenario scenario = Scenario::kBySeed;
+  std::string case_file;
+  std::string regress;
+  std::string save;
+  bool trace = false;
+  bool mutants = false;
+  bool demo = false;
+  bool reached = false;
+  bool no_shrink = false;
+  bool help = false;
+};
+
+std::optional<std::uint64_t> number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+class Parser {
+ public:
+  explicit Parser(std::span<const std::string_view> arguments) : rest_(arguments) {}
+
+  std::expected<Options, std::string> parse() {
+    while (!rest_.empty()) {
+      std::string_view name = rest_[0];
+      rest_ = rest_.subspan(1);
+      inline_value_.reset();
+      if (const auto equals = name.find('='); equals != std::string_view::npos) {
+        inline_value_ = name.substr(equals + 1);
+        name = name.substr(0, equals);
+      }
+      if (!read(name)) {
+        if (!error_.empty()) return std::unexpected(error_);
+        return std::unexpected(unknown(name));
+      }
+    }
+    return options_;
+  }
+
+ private:
+  bool read(std::string_view name) {
+    Options& o = options_;
+    if (name == "--trace") return o.trace = true;
+    if (name == "--mutants") return o.mutants = true;
+    if (name == "--demo") return o.demo = true;
+    if (name == "--reached") return o.reached = true;
+    if (name == "--no-shrink") return o.no_shrink = true;
+    if (name == "--help" || name == "-h") return o.help = true;
+    if (name == "--seeds") return take_number(name, o.seeds.emplace());
+    if (name == "--seed") return take_number(name, o.seed.emplace());
+    if (name == "--from") return take_number(name, o.from);
+    if (name == "--budget") return take_number(name, o.budget);
+    if (name == "--jobs") return take_jobs(name);
+    if (name == "--case") return take_text(name, o.case_file);
+    if (name == "--regress") return take_text(name, o.regress);
+    if (name == "--save") return take_text(name, o.save);
+    if (name == "--scenario") return take_scenario(name);
+    return false;
+  }
+
+  std::optional<std::string_view> value(std::string_view name) {
+    if (inline_value_) return inline_value_;
+    if (rest_.empty()) {
+      error_ = fmt::format("{} needs a value", name);
+      return std::nullopt;
+    }
+    const std::string_view text = rest_[0];
+    rest_ = rest_.subspan(1);
+    return text;
+  }
+
+  bool take_number(std::string_view name, std::uint64_t& to) {
+    const auto text = value(name);
+    if (!text) return false;
+    const auto parsed = number(*text);
+    if (!parsed) error_ = fmt::format("{} needs a number, not `{}`", name, *text);
+    to = parsed.value_or(0);
+    return parsed.has_value();
+  }
+
+  bool take_jobs(std::string_view name) {
+    std::uint64_t jobs = 0;
+    if (!take_number(name, jobs)) return false;
+    options_.jobs = static_cast<std::uint32_t>(std::max<std::uint64_t>(jobs, 1));
+    return true;
+  }
+
+  bool take_text(std::string_view name, std::string& to) {
+    const auto text = value(name);
+    if (text) to = *text;
+    return text.has_value();
+  }
+
+  bool take_scenario(std::string_view name) {
+    const auto text = value(name);
+    if (!text) return false;
+    for (std::size_t i = 0; i < kScenarios; ++i) {
+      if (to_text(static_cast<Scenario>(i)) != *text) continue;
+      options_.scenario = static_cast<Scenario>(i);
+      return true;
+    }
+    error_ = fmt::format("no scenario is called `{}`", *text);
+    return false;
+  }
+
+  static std::string unknown(std::string_view name) {
+    constexpr std::array<std::string_view, 15> kKnown{
+        "--seeds",    "--from",    "--seed", "--trace",     "--case",
+        "--regress",  "--mutants", "--demo", "--jobs",      "--save",
+        "--scenario", "--budget",  "--help", "--no-shrink", "--reached"};
+    const std::string_view near = nearest_name(name, kKnown);
+    if (near.empty()) return fmt::format("unknown option `{}`; see --help", name);
+    return fmt::format("unknown option `{}`; did you mean {}?", name, near);
+  }
+
+  std::span<const std::string_view> rest_;
+  std::optional<std::string_view> inline_value_;
+  std::string error_;
+  Options options_;
+};
+
+void print_line(const TraceLine& line) {
+  fmt::print("{:>5}.{:06} {:<8} {}\n", line.at.us / 1'000'000, line.at.us % 1'000'000, line.who,
+             line.what);
+}
+
+int replay(const Case& c, bool trace) {
+  const Result result = run_case(c, trace ? TraceSink(print_line) : TraceSink{});
+  for (const Violation& broken : result.violations) {
+    fmt::print("violated {}: {}\n", broken.invariant, broken.detail);
+  }
+  const Setup setup = draw_setup(c);
+  fmt::print("seed={} scenario={} steps={} history={:016x} violations={}\n", c.seed,
+             to_text(setup.scenario), result.happened, result.hash, result.violations.size());
+  return result.violations.empty() ? 0 : 1;
+}
+
+int replay_file(const Options& options) {
+  std::ifstream in(options.case_file);
+  if (!in) {
+    fmt::print(stderr, "can not read {}\n", options.case_file);
+    return 2;
+  }
+  const auto parsed = parse_case(std::string{std::istreambuf_iterator<char>(in), {}});
+  if (!parsed) {
+    fmt::print(stderr, "{}: {}\n", options.case_file, parsed.error());
+    return 2;
+  }
+  return replay(*parsed, options.trace);
+}
+
+void explain_failure(const Options& options, const FailedSeed& failed, bool shrinks) {
+  Case c;
+  c.seed = failed.seed;
+  fmt::print("\nseed {} violates {}\n  {}\n  replay: {}\n", failed.seed, failed.failure.invariant,
+             failed.failure.detail, replay_command(c));
+  if (!shrinks) return;
+  Shrunk shrunk = shrink(c, failed.failure);
+  shrunk.small.note = shrunk.failure.invariant + ": " + shrunk.failure.detail;
+  fmt::print("  made smaller in {} runs:\n", shrunk.tried);
+  fmt::print("{}", to_text(shrunk.small));
+  if (options.save.empty()) return;
+  fmt::print("  saved: {}\n", save_case(options.save, shrunk.small, shrunk.failure.invariant));
+}
+
+// Marks that no seed reached, when there were enough seeds to expect all of them.
+std::size_t report_marks(const Options& options, const FleetReport& report) {
+  std::size_t missing = 0;
+  for (const auto& [name, count] : report.marks) {
+    if (options.reached) fmt::print("reached {:>10} {}\n", count, name);
+    if (count > 0 || *options.seeds < kSeedsForMarks) continue;
+    ++missing;
+    fmt::print("never reached: {}\n", name);
+  }
+  return missing;
+}
+
+int run_seeds(const Options& options) {
+  const FleetReport report = run_fleet({options.from, *options.seeds, options.jobs});
+  std::size_t shown = 0;
+  for (const FailedSeed& failed : report.failures) {
+    const bool shrinks = !options.no_shrink && shown < kShrunkMax;
+    explain_failure(options, failed, shrinks);
+    ++shown;
+  }
+  const std::size_t missing = report_marks(options, report);
+  fmt::print("seeds={} violations={}\n", *options.seeds, report.violations);
+  return report.violations == 0 && missing == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int run_cli(std::span<const std::string_view> arguments) {
+  const auto parsed = Parser(arguments).parse();
+  if (!parsed) {
+    fmt::print(stderr, "vortex-sim: {}\n", parsed.error());
+    return 2;
+  }
+  const Options& options = *parsed;
+  if (options.mutants) return run_mutants({options.from, options.budget, options.jobs});
+  if (options.demo) return run_demo();
+  if (!options.regress.empty()) return run_saved(options.regress);
+  if (!options.case_file.empty()) return replay_file(options);
+  if (options.seed) {
+    Case c;
+    c.seed = *options.seed;
+    c.scenario = options.scenario;
+    return replay(c, options.trace);
+  }
+  if (options.seeds) return run_seeds(options);
+  fmt::print("{}", kHelp);
+  return options.help ? 0 : 2;
+}
+
+}  // namespace vortex::sim

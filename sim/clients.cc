@@ -1,0 +1,175 @@
+#include "sim/clients.h"
+
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/draw.h"
+
+namespace vortex::sim {
+
+namespace {
+
+constexpr std::uint32_t kUntilTold = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t kFewTries = 4;
+
+// The first task from a drawn place on that the test likes.
+template <class Test>
+const TaskRow* find_task(const Tables& tables, std::uint64_t pick, const Test& test) {
+  if (tables.tasks().empty()) return nullptr;
+  const auto& tasks = tables.tasks();
+  auto it = std::next(tasks.begin(), static_cast<std::ptrdiff_t>(pick % tasks.size()));
+  for (std::size_t n = 0; n < tasks.size(); ++n, ++it) {
+    if (it == tasks.end()) it = tasks.begin();
+    if (test(it->second)) return &it->second;
+  }
+  return &it->second;
+}
+
+const DeadLetterRow* find_letter(const Tables& tables, std::uint64_t pick) {
+  std::vector<const DeadLetterRow*> open;
+  for (const auto& [key, row] : tables.dead_letters()) {
+    if (row.state == DeadLetterState::kOpen) open.push_back(&row);
+  }
+  return open.empty() ? nullptr : open[pick % open.size()];
+}
+
+}  // namespace
+
+Clients::Clients(Scene& scene, Rng rng) : scene_(scene), rng_(rng) {}
+
+void Clients::begin() {
+  for (const Act& act : scene_.setup.acts) {
+    if (act.dropped) continue;
+    const bool submits = act.kind == ActKind::kSubmit || act.kind == ActKind::kSubmitSameKey;
+    if (submits) ++open_submits_;
+    scene_.agenda.at(act.at, [this, &act] { perform(act); });
+  }
+}
+
+void Clients::perform(const Act& act) {
+  switch (act.kind) {
+    case ActKind::kSubmit:
+    case ActKind::kSubmitSameKey:
+    case ActKind::kSubmitOtherKey:
+      return submit(act);
+    case ActKind::kCancelRun:
+    case ActKind::kPauseRun:
+    case ActKind::kPauseQueue:
+      return act_on_run(act);
+    case ActKind::kCancelTask:
+    case ActKind::kRetryTask:
+    case ActKind::kRedrive:
+    case ActKind::kDiscard:
+      return act_on_task(act);
+    case ActKind::kCordon:
+    case ActKind::kReset:
+    case ActKind::kDrain:
+      return act_on_worker(act);
+  }
+}
+
+void Clients::submit(const Act& act) {
+  const RunDraft& draft = scene_.setup.drafts[act.draft];
+  core::SubmitRun command;
+  command.idempotency_key = draft.key;
+  command.dag = draft.dag;
+  const bool other = act.kind == ActKind::kSubmitOtherKey;
+  command.params = other ? R"({"other":true})" : "{}";
+  ask(std::move(command), other ? kFewTries : kUntilTold, [this, other](const auto* answer) {
+    if (!other) --open_submits_;
+    if (answer == nullptr) return;
+    if (const auto* yes = std::get_if<core::RunAccepted>(answer)) accepted(yes->run);
+  });
+}
+
+void Clients::act_on_run(const Act& act) {
+  if (act.kind == ActKind::kPauseQueue) {
+    return ask(core::PauseQueue{{}, act.pick % 3 == 0 ? "bulk" : "default", act.on}, kFewTries, {});
+  }
+  if (runs_.empty()) return;
+  const RunId run = runs_[act.pick % runs_.size()];
+  if (act.kind == ActKind::kCancelRun) return ask(core::CancelRun{{}, run}, kFewTries, {});
+  ask(core::PauseRun{{}, run, act.on}, kFewTries, {});
+}
+
+void Clients::act_on_task(const Act& act) {
+  const Tables& tables = scene_.store.tables();
+  if (act.kind == ActKind::kRedrive || act.kind == ActKind::kDiscard) {
+    const DeadLetterRow* letter = find_letter(tables, act.pick);
+    if (letter == nullptr) return;
+    const TaskId task = letter->attempt.task;
+    if (act.kind == ActKind::kRedrive)
+      return ask(core::RedriveDeadLetter{{}, task, {}}, kFewTries, {});
+    return ask(core::DiscardDeadLetter{{}, task}, kFewTries, {});
+  }
+  const bool cancels = act.kind == ActKind::kCancelTask;
+  const TaskRow* row = find_task(tables, act.pick, [&](const TaskRow& task) {
+    return cancels ? !is_final(task.state) : task.state == TaskState::kFailed;
+  });
+  if (row == nullptr) return;
+  if (cancels) return ask(core::CancelTask{{}, row->id}, kFewTries, {});
+  ask(core::RetryTask{{}, row->id, {}}, kFewTries, {});
+}
+
+void Clients::act_on_worker(const Act& act) {
+  const auto& workers = scene_.setup.workers;
+  const WorkerId& worker = workers[act.pick % workers.size()].info.id;
+  if (act.kind == ActKind::kCordon) {
+    return ask(core::CordonWorker{{}, worker, act.on}, kFewTries, {});
+  }
+  if (act.kind == ActKind::kDrain) return ask(core::DrainWorker{{}, worker}, kFewTries, {});
+  ask(core::ResetWorker{{}, worker}, kFewTries, {});
+}
+
+void Clients::lift_everything() {
+  const Tables& tables = scene_.store.tables();
+  for (const auto& [id, run] : tables.runs()) {
+    if (run.paused && run.state == RunState::kRunning) ask(core::PauseRun{{}, id, false}, 3, {});
+  }
+  for (const auto& [name, queue] : tables.queues()) {
+    if (queue.paused) ask(core::PauseQueue{{}, name, false}, 3, {});
+  }
+  for (const auto& [id, worker] : tables.workers()) {
+    if (worker.cordoned) ask(core::CordonWorker{{}, id, false}, 3, {});
+  }
+}
+
+void Clients::ask(core::Command command, std::uint32_t tries, Told told) {
+  auto errand = std::make_shared<Errand>();
+  errand->command = std::move(command);
+  errand->tries = tries;
+  errand->controller = static_cast<std::uint32_t>(rng_.below(scene_.setup.controllers));
+  errand->told = std::move(told);
+  attempt(errand);
+}
+
+void Clients::attempt(const ErrandPtr& errand) {
+  const Duration limit = scene_.setup.timings.client_limit;
+  scene_.board.call({scene_.setup.client_host(), errand->controller, errand->command, limit},
+                    [this, errand](const CallResult& result) { again(errand, result); });
+}
+
+void Clients::again(const ErrandPtr& errand, const CallResult& result) {
+  if (const auto* body = std::get_if<core::ReplyBody>(&result)) {
+    scene_.recorder.fact(ClientTold{errand->command, *body});
+    if (errand->told) errand->told(body);
+    return;
+  }
+  if (std::holds_alternative<NoAnswer>(result)) {
+    scene_.recorder.fact(ClientInDoubt{errand->command});
+  }
+  if (errand->tries == 0 || --errand->tries == 0) {
+    if (errand->told) errand->told(nullptr);
+    return;
+  }
+  errand->controller = (errand->controller + 1) % scene_.setup.controllers;
+  if (const auto* hint = std::get_if<NotLeader>(&result); hint && hint->leader) {
+    errand->controller = *hint->leader;
+  }
+  const Duration wait = share(rng_, scene_.setup.timings.policy.heartbeat_interval, 20, 500);
+  scene_.agenda.after(wait, [this, errand] { attempt(errand); });
+}
+
+}  // namespace vortex::sim

@@ -1,0 +1,57 @@
+#pragma once
+// The people and programs that use the cluster: they submit, cancel, pause, drain, re-drive.
+//
+// A submit is repeated with the same key until somebody answers; other acts are tried a few times.
+// Each unanswered try is told to the history as being in doubt. After the faults stop, an operator
+// lifts what was paused or cordoned and keeps doing so.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "core/command.h"
+#include "sim/scene.h"
+
+namespace vortex::sim {
+
+class Clients {
+ public:
+  Clients(Scene& scene, Rng rng);
+
+  void begin();
+  // Lifts every pause of runs and queues and every cordon, by what the tables say.
+  void lift_everything();
+  // Nobody waits for an answer that still matters.
+  bool are_settled() const { return open_submits_ == 0; }
+
+  // One command, tried until answered; `told` learns the answer, or nothing after the last try.
+  using Told = std::function<void(const core::ReplyBody*)>;
+  void ask(core::Command command, std::uint32_t tries, Told told);
+
+ private:
+  struct Errand {
+    core::Command command;
+    std::uint32_t tries = 0;  // left
+    std::uint32_t controller = 0;
+    Told told;
+  };
+  using ErrandPtr = std::shared_ptr<Errand>;
+
+  void attempt(const ErrandPtr& errand);
+  void again(const ErrandPtr& errand, const CallResult& result);
+  void perform(const Act& act);
+  void submit(const Act& act);
+  void act_on_run(const Act& act);
+  void act_on_task(const Act& act);
+  void act_on_worker(const Act& act);
+  void accepted(RunId run) { runs_.push_back(run); }
+
+  Scene& scene_;
+  Rng rng_;
+  std::vector<RunId> runs_;  // those we were told of
+  std::uint32_t open_submits_ = 0;
+};
+
+}  // namespace vortex::sim

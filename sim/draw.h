@@ -1,0 +1,28 @@
+#pragma once
+// The parts of drawing a Setup from a seed, one per subject. See sim/setup.h.
+
+#include "base/rng.h"
+#include "sim/setup.h"
+
+namespace vortex::sim {
+
+Timings draw_timings(Rng rng);
+void draw_cluster(Setup& setup, Rng rng);
+void draw_strengths(Setup& setup, Rng rng);
+// Timed faults of the swarm.
+void draw_faults(Setup& setup, Rng rng);
+// One more timed fault of this kind, at a drawn time and for a drawn while.
+void add_fault(Setup& setup, Rng& rng, FaultKind kind);
+// What is switched on and scheduled in a directed scenario, instead of the swarm's.
+void direct_switches(Setup& setup, Rng& rng);
+void direct_faults(Setup& setup, Rng rng);
+void draw_workload(Setup& setup, Rng rng);
+
+// Draws that recur.
+inline Duration permille_of(Duration d, std::int64_t permille) { return {d.us * permille / 1000}; }
+// A share of d between two permilles.
+inline Duration share(Rng& rng, Duration d, std::int64_t low, std::int64_t high) {
+  return permille_of(d, rng.between(low, high));
+}
+
+}  // namespace vortex::sim

@@ -1,0 +1,63 @@
+#pragma once
+// The task processes of one worker process: started, watched and killed as a real executor does.
+//
+// The processes live on while the worker process is paused; only what the executor itself has to do
+// (reading progress, the final KILL, telling the agent) waits for it. When the worker process dies,
+// `orphan` gives up watching and `kill_all` is the supervisor's.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "agent/messages.h"
+#include "base/rng.h"
+#include "sim/fate.h"
+#include "sim/process.h"
+#include "sim/scene.h"
+
+namespace vortex::sim {
+
+class Executor {
+ public:
+  struct Callbacks {
+    std::function<void(agent::Input)> tell;  // to the agent; called inside the worker process
+    std::function<void()> poisoned;          // the task killed the worker process
+  };
+  Executor(Scene& scene, Process& process, const HostClock& clock, Callbacks callbacks, Rng rng)
+      : scene_(scene), process_(process), clock_(clock), callbacks_(callbacks), rng_(rng) {}
+
+  // Which life of which worker the processes belong to from now on.
+  void serve(WorkerId worker, Incarnation incarnation);
+  void start(const Assignment& assignment);
+  void kill(Attempt attempt);
+  // Everything ends now, and nobody is told.
+  void kill_all();
+
+  std::size_t running() const { return running_.size(); }
+
+ private:
+  struct Running {
+    Attempt attempt;
+    Fate fate;
+    bool term_sent = false;
+  };
+
+  void spawned(std::uint64_t id, const Assignment& assignment);
+  void say_progress(std::uint64_t id, std::uint32_t said);
+  void end_by_itself(std::uint64_t id);
+  void end_by_signal(std::uint64_t id);
+  void ended(std::uint64_t id, agent::ProcessExited exited);
+  Duration own_time(Duration d) const { return clock_.true_span(d); }
+
+  Scene& scene_;
+  Process& process_;
+  const HostClock& clock_;
+  Callbacks callbacks_;
+  Rng rng_;
+  WorkerId worker_;
+  Incarnation incarnation_;
+  std::map<std::uint64_t, Running> running_;  // by process
+};
+
+}  // namespace vortex::sim

@@ -1,0 +1,73 @@
+#pragma once
+// The links between hosts: each ordered pair may be slow, lossy, cut or clogged on its own.
+//
+// A cut link loses what is sent; a clogged one holds it and lets it go in a burst. Order is not
+// kept: each message draws its own delay. Whether anybody listens at the other end is the
+// receiver's business.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/rng.h"
+#include "base/strong.h"
+#include "base/time.h"
+#include "sim/agenda.h"
+
+namespace vortex::sim {
+
+using HostId = StrongNumber<struct HostTag, std::uint32_t>;
+
+// How bad all links are, besides cuts and clogs. Drawn once per seed.
+struct LinkStrength {
+  Duration delay_min = micros(100);
+  Duration delay_max = millis(1);
+  std::uint32_t slow_permille = 0;  // messages that take up to `slow_max` instead
+  Duration slow_max;
+  std::uint32_t drop_permille = 0;
+  std::uint32_t repeat_permille = 0;  // requests that arrive twice
+};
+
+class Network {
+ public:
+  using Deliver = std::function<void()>;
+
+  Network(Agenda& agenda, Rng rng, std::uint32_t hosts, const LinkStrength& strength);
+
+  // Delivered once or not at all.
+  void send(HostId from, HostId to, Deliver deliver);
+  // A request that something on the way may repeat: delivered never, once or twice.
+  void send_request(HostId from, HostId to, const Deliver& deliver);
+
+  void cut(HostId from, HostId to, bool on);
+  void clog(HostId from, HostId to, bool on);
+  // Everything from and to this host at once.
+  void isolate(HostId host, bool on);
+
+  bool is_open(HostId from, HostId to) const;
+  bool is_isolated(HostId host) const;
+
+  // All links whole again, and from now on as good as links can be.
+  void heal();
+
+  Duration draw_delay();
+
+ private:
+  struct Link {
+    // Faults overlap, so each kind counts how many of them are on.
+    std::uint32_t cuts = 0;
+    std::uint32_t clogs = 0;
+    std::vector<Deliver> held;
+  };
+  Link& link(HostId from, HostId to) { return links_[from.value * hosts_ + to.value]; }
+  const Link& link(HostId from, HostId to) const { return links_[from.value * hosts_ + to.value]; }
+  void release(Link& link);
+
+  Agenda& agenda_;
+  Rng rng_;
+  std::uint32_t hosts_;
+  LinkStrength strength_;
+  std::vector<Link> links_;
+};
+
+}  // namespace vortex::sim

@@ -1,0 +1,131 @@
+#pragma once
+// Everything about one simulated run that is decided before it starts, drawn from its seed.
+//
+// Plain data. Positions in the lists are stable: leaving a fault, an act or a worker out
+// (sim/case.h) marks it and moves nothing else.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/config.h"
+#include "base/time.h"
+#include "core/policy.h"
+#include "model/dag.h"
+#include "model/worker_info.h"
+#include "sim/case.h"
+#include "sim/fault.h"
+#include "sim/host_clock.h"
+#include "sim/network.h"
+
+namespace vortex::sim {
+
+struct Timings {
+  core::Policy policy;     // L, H, K, S and the rest
+  Duration self_fence;     // F
+  Duration agent_tick;     // how late a worker's wake-up may come
+  Duration leader_lease;   // how long a controller leads without renewing
+  Duration store_limit;    // a commit without an answer by then is in doubt
+  Duration store_stalled;  // a commit that takes longer means the store does not write
+  Duration client_limit;   // how long clients wait for an answer
+  Duration keep_alive;     // after which a cut connection counts as closed
+};
+
+struct StoreStrength {
+  Duration latency_min = micros(200);
+  Duration latency_max = millis(3);
+  std::uint32_t abort_permille = 0;
+  std::uint32_t lost_answer_permille = 0;  // committed or not, the answer does not come
+};
+
+// How the tasks of one node behave on their workers.
+struct NodeTraits {
+  Duration runs_min = millis(5);
+  Duration runs_max = millis(50);
+  std::uint32_t fail_permille = 0;
+  std::int32_t exit_code = 1;
+  bool fails_by_signal = false;
+  std::uint32_t hang_permille = 0;
+  bool poison = false;  // kills the worker process it runs in
+  bool ignores_term = false;
+  std::uint32_t no_start_permille = 0;
+  Duration progress_every;  // zero: says nothing
+  bool checkpoints = false;
+};
+
+struct RunDraft {
+  DagSpec dag;
+  std::vector<NodeTraits> traits;  // by position in dag.nodes
+  std::string key;
+};
+
+enum class ActKind : std::uint8_t {
+  kSubmit,
+  kSubmitSameKey,   // the same request again: the same run
+  kSubmitOtherKey,  // another request under a used key: refused
+  kCancelRun,
+  kPauseRun,
+  kCancelTask,
+  kRetryTask,
+  kRedrive,
+  kDiscard,
+  kCordon,
+  kReset,
+  kDrain,
+  kPauseQueue,
+};
+
+struct Act {
+  Instant at;
+  ActKind kind = ActKind::kSubmit;
+  std::uint32_t draft = 0;  // kSubmit: which run
+  std::uint64_t pick = 0;   // else: which of those there are at that time
+  bool on = true;           // pause or resume, cordon or uncordon
+  bool dropped = false;
+};
+
+struct WorkerSetup {
+  WorkerInfo info;
+  std::uint32_t machine = 0;
+  bool absent = false;
+};
+
+struct Setup {
+  std::uint64_t seed = 1;
+  Scenario scenario = Scenario::kSwarm;
+  std::vector<bool> on;  // by FaultKind
+  Timings timings;
+  std::uint32_t controllers = 1;
+  std::uint32_t machines = 1;
+  std::vector<WorkerSetup> workers;
+  std::vector<HostClock> controller_clocks;
+  std::vector<HostClock> machine_clocks;
+  HostClock store_clock;
+  LinkStrength links;
+  StoreStrength store;
+  std::uint32_t boundary_crash_permille = 0;
+  std::optional<std::uint32_t> boundary_crash_at;  // the n-th boundary, for certain
+  std::uint32_t batch_max = 64;                    // commands in one transaction
+  std::vector<Fault> faults;
+  std::vector<bool> fault_dropped;
+  std::vector<RunDraft> drafts;
+  std::vector<Act> acts;
+  std::uint32_t lease_agents = 0;
+  std::uint32_t partitions = 0;
+  Instant faults_end;
+  bool heals_all = false;  // nothing is left broken when the faults end
+
+  bool is_on(FaultKind kind) const { return on[static_cast<std::size_t>(kind)]; }
+  // Hosts: controllers first, then machines, then the clients and the store.
+  HostId controller_host(std::uint32_t c) const { return {c}; }
+  HostId machine_host(std::uint32_t m) const { return {controllers + m}; }
+  HostId client_host() const { return {controllers + machines}; }
+  HostId store_host() const { return {controllers + machines + 1}; }
+  std::uint32_t hosts() const { return controllers + machines + 2; }
+};
+
+// The whole of it from a case. Same case, same setup.
+Setup draw_setup(const Case& c);
+
+}  // namespace vortex::sim

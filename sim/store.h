@@ -1,0 +1,115 @@
+#pragma once
+// The simulated database: real transactions, fenced by the leader's term, and all the ways in which
+// a database can let its users down.
+//
+// A commit is applied whole at one instant or not at all, whatever its writer is told. The writer
+// may be told nothing: then the outcome is unknown to it, and only the world knows. Reads see
+// exactly what is committed. The leadership lease is judged by the database's own clock.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/rng.h"
+#include "base/time.h"
+#include "model/event.h"
+#include "model/ids.h"
+#include "model/rows.h"
+#include "sim/agenda.h"
+#include "sim/network.h"
+#include "sim/recorder.h"
+#include "sim/setup.h"
+#include "sim/tables.h"
+
+namespace vortex::sim {
+
+struct CommitRequest {
+  Term term;
+  Instant term_now;
+  RowBatch rows;
+  std::vector<Event> events;
+};
+
+enum class CommitOutcome : std::uint8_t {
+  kCommitted,
+  kRefused,  // definitely nothing happened
+  kFenced,   // definitely nothing happened, and somebody else leads
+  kUnknown,
+};
+
+// The row that says who leads. A holder whose lease has ended may be replaced.
+struct LeaderRow {
+  ControllerId holder;  // empty: nobody
+  Term term;
+  Instant expires_at;  // database time
+};
+
+class SimStore {
+ public:
+  SimStore(Agenda& agenda, Network& network, Recorder& recorder, const Setup& setup, Rng rng);
+
+  using CommitDone = std::function<void(CommitOutcome)>;
+  void commit(HostId from, std::shared_ptr<const CommitRequest> request, CommitDone done);
+
+  // `serve` runs at the store at one instant: what it changes stays changed though its answer may
+  // be lost. Instead of the answer comes `refused` (nothing happened) or `in_doubt`.
+  using Answer = std::function<void()>;
+  using Serve = std::function<Answer(SimStore&)>;
+  struct Question {
+    HostId from;
+    Serve serve;
+    Answer refused;
+    Answer in_doubt;
+  };
+  void ask(Question question);
+
+  const Tables& tables() const { return tables_; }
+  // The row of the lease to lead. A full disk takes no new row.
+  std::optional<Term> acquire(const ControllerId& who, Duration lease);  // unset: held by another
+  bool renew(Term term, Duration lease);  // false: the row has another term
+  void free_lease(Term term);             // its holder released it, or its session ended
+  const LeaderRow& leader() const { return leader_; }
+  std::function<void()> on_free;  // tells those who wait for the lease
+  Instant database_now() const { return setup_.store_clock.boot(agenda_.now()); }
+  bool is_full() const { return fulls_ > 0; }
+  bool is_writable() const { return outages_ == 0 && stalls_ == 0 && fulls_ == 0; }
+
+  // Faults; they overlap, so each is counted.
+  enum class Outage : std::uint8_t { kRefuses, kSilent };
+  void outage(bool on, Outage how);
+  void stall(bool on);
+  void full(bool on);
+  void cut_sessions() { ++session_; }
+  void heal();
+
+ private:
+  struct Exchange {
+    Question question;
+    bool settled = false;
+  };
+  using ExchangePtr = std::shared_ptr<Exchange>;
+
+  void arrive(const ExchangePtr& exchange);
+  void perform(const ExchangePtr& exchange, std::uint64_t session);
+  void answer(const ExchangePtr& exchange, Answer with);
+  CommitOutcome apply(const CommitRequest& request);
+
+  Agenda& agenda_;
+  Network& network_;
+  Recorder& recorder_;
+  const Setup& setup_;
+  StoreStrength strength_;
+  Rng rng_;
+  Tables tables_;
+  LeaderRow leader_;
+  std::uint32_t outages_ = 0;
+  Outage outage_how_ = Outage::kRefuses;
+  std::uint32_t stalls_ = 0;
+  std::uint32_t fulls_ = 0;
+  std::uint64_t session_ = 0;
+  std::vector<ExchangePtr> stalled_;
+};
+
+}  // namespace vortex::sim

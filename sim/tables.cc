@@ -1,0 +1,71 @@
+#include "sim/tables.h"
+
+namespace vortex::sim {
+
+void Tables::apply(const RowBatch& rows) {
+  apply_runs(rows);
+  for (const auto& row : rows.tasks) tasks_[row.id] = row;
+  for (const auto& row : rows.task_data) apply_task_data(row);
+  for (const auto& row : rows.attempts) attempts_[row.attempt] = row;
+  for (const auto& row : rows.workers) workers_[row.info->id] = row;
+  for (const auto& row : rows.machines) machines_[row.id] = row;
+  for (const auto& row : rows.recoveries) recoveries_[row.id] = row;
+  for (const auto& row : rows.recovery_items) recovery_items_[{row.recovery, row.task}] = row;
+  for (const auto& row : rows.dead_letters) dead_letters_[row.attempt] = row;
+  for (const auto& row : rows.leases) leases_[row.partition] = row;
+  for (const auto& row : rows.queues) queues_[row.name] = row;
+  if (rows.counters) counters_ = *rows.counters;
+}
+
+void Tables::apply_runs(const RowBatch& rows) {
+  for (const auto& row : rows.runs) {
+    auto [it, is_new] = runs_.try_emplace(row.id, row);
+    if (!is_new) {
+      if (it->second.state == RunState::kRunning) --live_runs_;
+      it->second = row;
+    }
+    if (row.state == RunState::kRunning) ++live_runs_;
+  }
+}
+
+void Tables::apply_task_data(const TaskDataRow& row) {
+  TaskDataRow& kept = task_data_[row.id];
+  kept.id = row.id;
+  kept.epoch = row.epoch;
+  if (row.checkpoint) kept.checkpoint = row.checkpoint;
+  if (row.outputs) kept.outputs = row.outputs;
+}
+
+StoreImage Tables::image() const {
+  StoreImage image;
+  image.counters = counters_;
+  for (const auto& [id, run] : runs_) {
+    if (run.state == RunState::kRunning) image.runs.push_back(*run_image(id));
+    if (run.request && !run.request->idempotency_key.empty()) {
+      image.keys.push_back({run.request->idempotency_key, id, run.request->digest});
+    }
+  }
+  for (const auto& [id, row] : workers_) image.workers.push_back(row);
+  for (const auto& [id, row] : machines_) image.machines.push_back(row);
+  for (const auto& [id, row] : leases_) image.leases.push_back(row);
+  for (const auto& [id, row] : queues_) image.queues.push_back(row);
+  for (const auto& [id, row] : dead_letters_) {
+    if (row.state == DeadLetterState::kOpen) image.dead_letters.push_back(row);
+  }
+  return image;
+}
+
+std::optional<RunImage> Tables::run_image(RunId run) const {
+  const auto found = runs_.find(run);
+  if (found == runs_.end()) return std::nullopt;
+  RunImage image{.run = found->second, .tasks = {}, .data = {}};
+  for (auto it = tasks_.lower_bound({run, 0}); it != tasks_.end() && it->first.run == run; ++it) {
+    image.tasks.push_back(it->second);
+    if (it->second.state == TaskState::kCompleted) continue;
+    const auto data = task_data_.find(it->first);
+    if (data != task_data_.end() && data->second.checkpoint) image.data.push_back(data->second);
+  }
+  return image;
+}
+
+}  // namespace vortex::sim

@@ -1,0 +1,270 @@
+#include "sim/worker_host.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/draw.h"
+
+namespace vortex::sim {
+
+namespace {
+
+// What the agent can use of an answer; everything else is a failed call.
+agent::Input register_result(agent::CallId call, const CallResult& result) {
+  if (const auto* not_leader = std::get_if<NotLeader>(&result)) {
+    agent::CallFailed failed{call, {}, {}};
+    if (not_leader->leader) failed.leader = {*not_leader->leader};
+    return failed;
+  }
+  if (const auto* body = std::get_if<core::ReplyBody>(&result)) {
+    if (const auto* yes = std::get_if<core::Registered>(body)) {
+      return agent::RegisterAnswer{call, agent::RegisterAccepted{yes->term, yes->lease}};
+    }
+    const auto* no = std::get_if<core::Refusal>(body);
+    if (no && no->kind == core::RefusalKind::kStaleIncarnation && no->incarnation) {
+      return agent::RegisterAnswer{call, agent::RegisterRefused{*no->incarnation}};
+    }
+  }
+  return agent::CallFailed{call, {}, {}};
+}
+
+agent::Input sync_result(agent::CallId call, const CallResult& result) {
+  if (const auto* body = std::get_if<core::ReplyBody>(&result)) {
+    if (const auto* yes = std::get_if<SyncReply>(body)) return agent::SyncAnswer{call, *yes};
+    if (const auto* no = std::get_if<SyncRefusal>(body)) return agent::SyncAnswer{call, *no};
+  }
+  return register_result(call, result);
+}
+
+}  // namespace
+
+WorkerHost::WorkerHost(Scene& scene, std::uint32_t index, Rng rng)
+    : scene_(scene),
+      setup_(scene.setup.workers[index]),
+      clock_(scene.machine_clocks[setup_.machine]),
+      host_(scene.setup.machine_host(setup_.machine)),
+      rng_(rng),
+      executor_(scene, process_, clock_,
+                {.tell = [this](agent::Input input) { feed(std::move(input)); },
+                 .poisoned = [this] { crash(); }},
+                rng.fork(1)) {}
+
+void WorkerHost::note(std::string what) { scene_.recorder.note(id().text, std::move(what)); }
+
+void WorkerHost::boot() {
+  if (setup_.absent || !host_up_ || supervisor_.is_alive()) return;
+  supervisor_.begin();
+  start_process();
+}
+
+void WorkerHost::start_process() {
+  process_.begin();
+  last_incarnation_ = last_incarnation_.next();
+  const Timings& timings = scene_.setup.timings;
+  agent::AgentConfig config;
+  config.info = setup_.info;
+  config.incarnation = last_incarnation_;
+  config.controllers = scene_.setup.controllers;
+  config.heartbeat_interval = timings.policy.heartbeat_interval;
+  config.self_fence = timings.self_fence;
+  config.kill_time = timings.policy.kill_time;
+  config.tick = timings.agent_tick;
+  config.seed = rng_.next();
+  agent_.emplace(std::move(config));
+  note(fmt::format("starts as #{}", last_incarnation_.value));
+  feed(agent::Start{});
+}
+
+void WorkerHost::feed(agent::Input input) {
+  if (!agent_) return;
+  agent::Outbox outbox = agent_->on(std::move(input), clock_.boot(scene_.agenda.now()));
+  // The agent raises its incarnation itself when a controller has given up the earlier one.
+  last_incarnation_ = std::max(last_incarnation_, agent_->incarnation());
+  for (agent::Output& output : outbox) {
+    if (!agent_) return;
+    std::visit([this](auto& order) { perform(order); }, output);
+  }
+  if (agent_) arm_wake();
+}
+
+void WorkerHost::perform(agent::SendRegister& send) {
+  core::RegisterWorker command{{}, std::move(send.info), send.incarnation};
+  const auto done = [this, call = send.call, life = process_.life()](const CallResult& result) {
+    process_.run_in(life, [this, call, result] { feed(register_result(call, result)); });
+  };
+  std::erase_if(lines_, [](const LinePtr& line) { return line->closed; });
+  lines_.push_back(scene_.board.call(
+      {host_, send.controller.value, std::move(command), clock_.true_span(send.time_limit)}, done));
+}
+
+void WorkerHost::perform(agent::SendSync& send) {
+  send.request.worker_clock = clock_.wall(scene_.agenda.now());
+  core::Sync command{{}, std::move(send.request)};
+  const auto done = [this, call = send.call, life = process_.life()](const CallResult& result) {
+    process_.run_in(life, [this, call, result] { feed(sync_result(call, result)); });
+  };
+  std::erase_if(lines_, [](const LinePtr& line) { return line->closed; });
+  lines_.push_back(scene_.board.call(
+      {host_, send.controller.value, std::move(command), clock_.true_span(send.time_limit)}, done));
+}
+
+void WorkerHost::perform(agent::StartProcess& start) {
+  executor_.serve(id(), agent_->incarnation());
+  executor_.start(start.assignment);
+}
+
+void WorkerHost::perform(agent::KillProcess& kill) { executor_.kill(kill.attempt); }
+
+void WorkerHost::perform(agent::Exit& exit) {
+  note(exit.how == agent::Exit::How::kDrained ? "leaves, drained" : "leaves, superseded");
+  const Duration away = exit.how == agent::Exit::How::kDrained
+                            ? rng_.between(millis(10), scene_.setup.timings.policy.worker_lease)
+                            : rng_.between(millis(10), millis(500));
+  process_gone();
+  respawn_after(away);
+}
+
+void WorkerHost::arm_wake() {
+  const Instant wanted = agent_->next_wake();
+  const Instant boot_now = clock_.boot(scene_.agenda.now());
+  Instant when = scene_.agenda.now() + micros(1);
+  if (wanted >= kNever) return;
+  if (wanted > boot_now) when = std::max(when, clock_.true_at(wanted));
+  // A busy host wakes its processes a little late.
+  if (rng_.chance(50)) when = when + share(rng_, scene_.setup.timings.agent_tick, 0, 900);
+  if (wake_at_ > scene_.agenda.now() && wake_at_ <= when) return;
+  wake_at_ = when;
+  scene_.agenda.at(when, process_.mine([this, when] {
+    if (wake_at_ == when) feed(agent::Tick{});
+  }));
+}
+
+void WorkerHost::hang_up_all() {
+  for (const LinePtr& line : std::exchange(lines_, {})) scene_.board.hang_up(line);
+}
+
+// The process is gone; the supervisor sees it, cleans up and says so.
+void WorkerHost::process_gone() {
+  const Incarnation dead = last_incarnation_;
+  agent_.reset();
+  process_.die();
+  wake_at_ = kNever;
+  hang_up_all();
+  const Duration notices = rng_.between(micros(100), millis(20));
+  scene_.agenda.after(notices, supervisor_.mine([this, dead] {
+    if (dead == last_incarnation_) executor_.kill_all();
+    const auto controllers = scene_.setup.controllers;
+    prove_exit(dead, static_cast<std::uint32_t>(rng_.below(controllers)));
+  }));
+}
+
+void WorkerHost::respawn_after(Duration delay) {
+  // Never before the tasks of the dead process are gone.
+  scene_.agenda.after(delay + millis(25), supervisor_.mine([this] {
+    if (may_respawn_ && !process_.is_alive()) start_process();
+  }));
+}
+
+void WorkerHost::prove_exit(Incarnation incarnation, std::uint32_t controller) {
+  core::WorkerExited command{{}, id(), incarnation};
+  const Duration limit = scene_.setup.timings.policy.heartbeat_interval;
+  const auto done = [this, incarnation, controller](const CallResult& result) {
+    if (std::holds_alternative<core::ReplyBody>(result)) return;
+    auto next = static_cast<std::uint32_t>((controller + 1) % scene_.setup.controllers);
+    if (const auto* hint = std::get_if<NotLeader>(&result); hint && hint->leader) {
+      next = *hint->leader;
+    }
+    const Duration wait = rng_.between(millis(10), millis(200));
+    scene_.agenda.after(
+        wait, supervisor_.mine([this, incarnation, next] { prove_exit(incarnation, next); }));
+  };
+  scene_.board.call({host_, controller, std::move(command), limit}, done);
+}
+
+void WorkerHost::crash() {
+  if (!process_.is_alive()) return;
+  note("the worker process dies");
+  process_gone();
+  respawn_after(rng_.between(millis(50), scene_.setup.timings.policy.heartbeat_interval * 2));
+}
+
+void WorkerHost::crash_both() {
+  if (!supervisor_.is_alive()) return;
+  note("supervisor and worker die");
+  supervisor_.die();
+  // Tasks die with the last of the two: the kernel sees to that.
+  executor_.kill_all();
+  process_gone();
+}
+
+void WorkerHost::host_down() {
+  if (!host_up_) return;
+  host_up_ = false;
+  note("the host dies");
+  supervisor_.die();
+  executor_.kill_all();
+  agent_.reset();
+  process_.die();
+  wake_at_ = kNever;
+  // Nobody closes the connections: the other side has to find out.
+  for (const LinePtr& line : lines_) line->closed = true, line->done = nullptr;
+  lines_.clear();
+}
+
+void WorkerHost::host_up() {
+  if (host_up_) return;
+  host_up_ = true;
+  boot();
+}
+
+void WorkerHost::pause() {
+  if (!process_.runs()) return;
+  scene_.recorder.fact(HolderPaused{id(), last_incarnation_});
+  process_.pause();
+}
+
+void WorkerHost::resume() {
+  if (!process_.is_paused()) return;
+  note("continues");
+  process_.resume();
+}
+
+void WorkerHost::drain(Duration limit) {
+  if (!process_.runs()) return;
+  note("is asked to leave");
+  feed(agent::DrainRequested{});
+  scene_.agenda.after(limit, process_.mine([this] { feed(agent::ReleaseNow{}); }));
+}
+
+void WorkerHost::forge_hint(bool on) {
+  if (!on) {
+    if (forged_ > 0) --forged_;
+    return;
+  }
+  ++forged_;
+  if (!process_.is_alive()) return;
+  scene_.recorder.fact(HintForged{id(), last_incarnation_});
+  // A broken line leaves the set, so the set is not walked itself.
+  const auto lines = lines_;
+  for (const LinePtr& line : lines) scene_.board.break_line(line);
+}
+
+void WorkerHost::come_back() {
+  may_respawn_ = true;
+  resume();
+  forged_ = 0;
+  host_up();
+  boot();
+  if (!process_.is_alive()) respawn_after(millis(100));
+}
+
+core::ProbeOutcome WorkerHost::probe() const {
+  if (!host_up_) return core::ProbeOutcome::kTimedOut;
+  if (forged_ > 0) return core::ProbeOutcome::kRefused;
+  if (!process_.is_alive()) return core::ProbeOutcome::kRefused;
+  return process_.is_paused() ? core::ProbeOutcome::kTimedOut : core::ProbeOutcome::kAnswered;
+}
+
+}  // namespace vortex::sim

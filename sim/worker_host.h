@@ -1,0 +1,80 @@
+#pragma once
+// One worker: its supervisor, the worker process with the real agent in it, and its tasks.
+//
+// The supervisor restarts a dead worker process with a higher incarnation, and once the tasks of
+// the dead one are gone it proves the death to a controller, again and again until it is heard.
+// When supervisor and worker die together nobody proves anything.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "agent/agent.h"
+#include "core/command.h"
+#include "sim/executor.h"
+#include "sim/process.h"
+#include "sim/scene.h"
+
+namespace vortex::sim {
+
+class WorkerHost {
+ public:
+  WorkerHost(Scene& scene, std::uint32_t index, Rng rng);
+
+  const WorkerId& id() const { return setup_.info.id; }
+  HostId host() const { return host_; }
+  std::uint32_t machine() const { return setup_.machine; }
+  Incarnation incarnation() const { return last_incarnation_; }
+  bool runs() const { return process_.runs(); }
+  bool is_alive() const { return process_.is_alive(); }
+  std::size_t tasks_running() const { return executor_.running(); }
+
+  void boot();  // the supervisor starts, and with it the worker process
+
+  // Faults. What is not there any more can not be hurt again.
+  void crash();       // the worker process alone
+  void crash_both();  // and its supervisor; the host stays up
+  void host_down();   // and the host
+  void host_up();
+  void pause();
+  void resume();
+  void drain(Duration limit);  // asked to leave; what still runs at the limit is released
+  void forge_hint(bool on);    // closed and refused, though it lives
+  void stay_down() { may_respawn_ = false; }
+  void come_back();  // whatever happened to it before
+
+  core::ProbeOutcome probe() const;
+
+ private:
+  void start_process();
+  void feed(agent::Input input);
+  void perform(agent::SendRegister& send);
+  void perform(agent::SendSync& send);
+  void perform(agent::StartProcess& start);
+  void perform(agent::KillProcess& kill);
+  void perform(agent::Exit& exit);
+  void arm_wake();
+  void process_gone();
+  void respawn_after(Duration delay);
+  void prove_exit(Incarnation incarnation, std::uint32_t controller);
+  void hang_up_all();
+  void note(std::string what);
+
+  Scene& scene_;
+  const WorkerSetup& setup_;
+  const HostClock& clock_;
+  HostId host_;
+  Rng rng_;
+  Process supervisor_;
+  Process process_;
+  Executor executor_;
+  std::optional<agent::Agent> agent_;
+  Incarnation last_incarnation_;
+  std::vector<LinePtr> lines_;  // open calls of the worker process
+  Instant wake_at_ = kNever;
+  bool host_up_ = true;
+  bool may_respawn_ = true;
+  std::uint32_t forged_ = 0;
+};
+
+}  // namespace vortex::sim
