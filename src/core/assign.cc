@@ -75,14 +75,6 @@ void write_ledger(Context& cx, TaskIx ix, const Queued& was, WorkerIx now_on) {
   row.attempts = task.counters.attempts;
 }
 
-Duration scheduled_timeout(Context& cx, const Task& task) {
-  const Policy& policy = cx.state.policy;
-  if (planted(PlantedBug::kScheduledTimeoutBelowLease)) return policy.worker_lease / 4;
-  // Never below the lease, whatever the task asks for: until then it may run unheard of.
-  return std::max(cx.spec_of(task).scheduled_timeout.value_or(policy.scheduled_timeout),
-                  policy.worker_lease);
-}
-
 void grant(Context& cx, TaskIx ix, WorkerIx worker_ix) {
   Task& task = cx.task(ix);
   const Queued was = std::get<Queued>(task.phase);
@@ -196,6 +188,14 @@ void serve_dirty(Context& cx, std::uint32_t& budget) {
 }
 
 }  // namespace
+
+Duration scheduled_timeout(Context& cx, const Task& task) {
+  const Policy& policy = cx.state.policy;
+  if (planted(PlantedBug::kScheduledTimeoutBelowLease)) return policy.worker_lease / 4;
+  // Never below the lease, whatever the task asks for: until then it may run unheard of.
+  return std::max(cx.spec_of(task).scheduled_timeout.value_or(policy.scheduled_timeout),
+                  policy.worker_lease);
+}
 
 bool refresh_offer(Context& cx, WorkerIx ix) {
   Worker& worker = cx.worker(ix);

@@ -19,6 +19,9 @@ bool refresh_offer(Context& cx, WorkerIx ix);
 // The worker is to be told something as soon as a call of it can be answered.
 void tell_news(Context& cx, WorkerIx ix);
 
+// How long a worker may hold this task without reporting its start.
+Duration scheduled_timeout(Context& cx, const Task& task);
+
 // Matches everything that became ready or offered itself in this step.
 void dispatch(Context& cx);
 

@@ -133,6 +133,10 @@ void queue_again(Context& cx, TaskIx ix, WorkerIx last, const AttemptEnd& end, D
             {"reason", std::string(to_text(end.verdict))},
             {"epoch", static_cast<std::int64_t>(task.epoch.value)},
             {"previous_worker", cx.worker(last).info->id.text}});
+  // Its map has stopped: there is no next try to wait for.
+  if (cx.node_of(task).stopped) {
+    return finish_task(cx, ix, TaskEvent::kSkipped, TaskState::kSkipped);
+  }
   place_task(cx, ix, end.blame == Blame::kFailure ? Turn::kBehind : Turn::kInFront);
 }
 
@@ -140,7 +144,7 @@ void die(Context& cx, TaskIx ix, DeathReason reason, std::string message) {
   Task const& task = cx.task(ix);
   const Attempt attempt = cx.attempt_of(task);
   cx.fx.rows.dead_letters.push_back({attempt, reason, DeadLetterState::kOpen, cx.now, message});
-  cx.state.dead_letters[attempt.task] = {attempt.epoch, reason, cx.now};
+  cx.state.dead_letters[attempt.task] = {attempt.epoch, reason, cx.now, message};
   const auto kind = reason == DeathReason::kCrashLimit ? EventKind::kTaskQuarantined
                                                        : EventKind::kTaskDeadLettered;
   cx.event(kind, {.worker = {}, .task = ix, .run = {}},

@@ -2,6 +2,7 @@
 
 #include "core/assign.h"
 #include "core/bulk.h"
+#include "core/find.h"
 #include "core/nodes.h"
 #include "core/place.h"
 #include "core/report.h"
@@ -50,7 +51,7 @@ void cancel_task(Context& cx, TaskIx ix) {
 
 void on_cancel_run(Context& cx, const CancelRun& command) {
   const RunIx ix = cx.state.runs.find(command.run);
-  if (!ix.valid()) return cx.refuse(command.request, RefusalKind::kRunNotLive);
+  if (!ix.valid()) return cx.refuse(command.request, absent_run(cx.state, command.run));
   if (cx.run(ix).ending == RunEnding::kNone) end_run(cx, ix, RunEnding::kCancelled);
   cx.reply(command.request, Done{});
 }
@@ -61,7 +62,7 @@ void on_run_timer(Context& cx, RunIx ix) {
 
 void on_pause_run(Context& cx, const PauseRun& command) {
   const RunIx ix = cx.state.runs.find(command.run);
-  if (!ix.valid()) return cx.refuse(command.request, RefusalKind::kRunNotLive);
+  if (!ix.valid()) return cx.refuse(command.request, absent_run(cx.state, command.run));
   Run& run = cx.run(ix);
   if (run.ending != RunEnding::kNone) return cx.refuse(command.request, RefusalKind::kRunEnding);
   if (run.paused != command.paused) {
@@ -76,7 +77,7 @@ void on_pause_run(Context& cx, const PauseRun& command) {
 
 void on_cancel_task(Context& cx, const CancelTask& command) {
   const RunIx run_ix = cx.state.runs.find(command.task.run);
-  if (!run_ix.valid()) return cx.refuse(command.request, RefusalKind::kRunNotLive);
+  if (!run_ix.valid()) return cx.refuse(command.request, absent_run(cx.state, command.task.run));
   const Run& run = cx.run(run_ix);
   if (command.task.index >= run.tasks.size() || !run.tasks[command.task.index].valid()) {
     return cx.refuse(command.request, RefusalKind::kUnknownTask);

@@ -105,6 +105,8 @@ void Context::write_run(RunIx ix) {
   row.created_at = r.created_at;
   row.finished_at = r.state == RunState::kRunning ? kNever : now;
   row.levels_passed = r.levels_passed;
+  row.timeout_at = r.timeout_at == kJudgedNever ? kNever : state.clock.term_time(r.timeout_at);
+  row.stopped = r.stopped_maps;
 }
 
 void Context::write_worker(WorkerIx ix) {

@@ -14,6 +14,12 @@ inline TaskIx find_task(const State& state, TaskId id) {
   return id.index < run.tasks.size() ? run.tasks[id.index] : TaskIx::none();
 }
 
+// Why a run is not in memory: it ended, or there never was one.
+inline RefusalKind absent_run(const State& state, RunId id) {
+  const bool was_given = id.value > 0 && id < state.counters.next_run;
+  return was_given ? RefusalKind::kRunNotLive : RefusalKind::kUnknownRun;
+}
+
 // The task, if this worker holds exactly this epoch of it.
 inline TaskIx find_attempt(const Context& cx, const Attempt& attempt, WorkerIx worker) {
   const TaskIx ix = find_task(cx.state, attempt.task);

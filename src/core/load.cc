@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "base/planted.h"
+#include "core/assign.h"
 #include "core/bulk.h"
 #include "core/evidence.h"
 #include "core/leases.h"
 #include "core/nodes.h"
 #include "core/place.h"
 #include "core/reconcile.h"
+#include "core/report.h"
 #include "core/submit.h"
 #include "core/workers.h"
 
@@ -56,7 +58,7 @@ void restore_machines(Context& cx, const std::vector<MachineRow>& rows) {
   }
 }
 
-Phase phase_from(Context& cx, const TaskRow& row, WorkerIx worker) {
+Phase phase_from(Context& cx, const TaskRow& row, const NodeSpec& spec, WorkerIx worker) {
   Grant grant;
   grant.worker = worker;
   grant.restored = true;
@@ -82,7 +84,7 @@ Phase phase_from(Context& cx, const TaskRow& row, WorkerIx worker) {
       running.started_at = cx.state.clock.judged(row.started_at);
       running.progress_at = cx.judged;
       running.percent = row.percent;
-      running.watched = row.percent > 0 || !row.step.empty();
+      running.watched = spec.stale_after || row.percent > 0 || !row.step.empty();
       return running;
     }
     default:
@@ -120,7 +122,7 @@ void restore_task(Context& cx, RunIx run_ix, const TaskRow& row) {
   const bool orphan =
       is_held(row.state) && (!worker.valid() || cx.worker(worker).incarnation != row.incarnation);
   // That life of the worker is gone: nobody holds it, whatever its own row says.
-  task.phase = orphan ? Phase{Queued{}} : phase_from(cx, row, worker);
+  task.phase = orphan ? Phase{Queued{}} : phase_from(cx, row, cx.spec_of(task), worker);
   if (orphan) task.epoch = task.epoch.next(), cx.touch(ix);
   restore_notes(task, row);
   run.tasks[row.id.index] = ix;
@@ -138,9 +140,9 @@ void restore_held(Context& cx, TaskIx ix) {
   if (grant == nullptr) return;
   ++cx.node_of(task).in_play;
   take_slot(cx, ix, grant->worker);
-  const Judged at = grant->stop != StopReason::kNone
-                        ? grant->stop_deadline
-                        : cx.judged + cx.state.policy.scheduled_timeout;
+  if (std::holds_alternative<Running>(task.phase)) return watch_running(cx, ix);
+  const Judged at = grant->stop != StopReason::kNone ? grant->stop_deadline
+                                                     : cx.judged + scheduled_timeout(cx, task);
   cx.state.timers.set({TimerKind::kTask, ix.value}, at);
 }
 
@@ -150,23 +152,12 @@ void restore_places(Context& cx, const Run& run) {
     if (ix.valid()) restore_held(cx, ix);
   }
   for (const TaskIx ix : run.tasks) {
-    if (ix.valid() && std::holds_alternative<Queued>(cx.task(ix).phase)) {
-      place_task(cx, ix, Turn::kBehind);
-    }
+    auto* queued = ix.valid() ? std::get_if<Queued>(&cx.task(ix).phase) : nullptr;
+    if (queued == nullptr) continue;
+    const WorkerIx last = queued->last_worker;
+    queued->keep_away = last.valid() && another_could_take(cx, cx.task(ix), last);
+    place_task(cx, ix, Turn::kBehind);
   }
-}
-
-void derive_stopped(Run& run, std::uint32_t index, const Context& cx) {
-  const auto& map = run.plan->node_spec(index).map;
-  NodeRun& node = run.nodes[index];
-  if (!map || !map->max_failures || node.failed <= *map->max_failures) return;
-  // Items still queued beside too many failures mean that an operator lifted the stop.
-  const PlanNode& plan = run.plan->nodes[index];
-  for (std::uint32_t i = 0; i < node.created; ++i) {
-    const TaskIx ix = run.tasks[plan.first_task + i];
-    if (std::holds_alternative<Queued>(cx.state.tasks[ix].phase)) return;
-  }
-  node.stopped = true;
 }
 
 // A node some task of which has left Waiting was started before. All of these must be known before
@@ -179,8 +170,19 @@ void derive_begun(Context& cx, RunIx ix, std::uint32_t index) {
   const Task& first = cx.task(run.tasks[plan.first_task]);
   if (std::holds_alternative<Waiting>(first.phase)) return;
   node.phase = NodePhase::kActive;
-  derive_stopped(run, index, cx);
   if (node.created < plan.tasks && !node.stopped) begin_expanding(cx, ix, index);
+}
+
+// A map that stopped still has queued items, or one that goes on still has skipped ones.
+bool sweep_was_cut_short(Context& cx, const Run& run) {
+  for (const TaskIx ix : run.tasks) {
+    if (!ix.valid()) continue;
+    const Task& task = cx.task(ix);
+    if (!cx.spec_of(task).map) continue;
+    const auto wrong = run.nodes[task.node].stopped ? TaskState::kQueued : TaskState::kSkipped;
+    if (task.state() == wrong) return true;
+  }
+  return false;
 }
 
 // Makes what a crash or an older version left unmade: single tasks exist from the start.
@@ -219,7 +221,10 @@ RunIx restore_run(Context& cx, const RunImage& image) {
     }
   }
   restore_places(cx, run);
+  run.stopped_maps = row.stopped;
+  for (const std::uint32_t node : row.stopped) run.nodes[node].stopped = true;
   for (std::uint32_t node = 0; node < run.nodes.size(); ++node) derive_begun(cx, ix, node);
+  if (sweep_was_cut_short(cx, run)) begin_sweep(cx, ix);
   for (const auto& level : run.plan->nodes_by_level) {
     for (const std::uint32_t node : level) {
       check_node_ended(cx, ix, node);
@@ -229,9 +234,10 @@ RunIx restore_run(Context& cx, const RunImage& image) {
   }
   derive_levels(cx, ix, row.levels_passed);
   if (run.ending != RunEnding::kNone) begin_sweep(cx, ix);
-  if (const auto limit = run.plan->spec.run_timeout; limit && row.state == RunState::kRunning) {
-    cx.state.timers.set({TimerKind::kRun, ix.value},
-                        cx.state.clock.judged(row.created_at) + *limit);
+  // A finished run that is revived has no limit any more: its time was up long ago.
+  if (row.state == RunState::kRunning && row.timeout_at != kNever) {
+    run.timeout_at = cx.state.clock.judged(row.timeout_at);
+    cx.state.timers.set({TimerKind::kRun, ix.value}, run.timeout_at);
   }
   return ix;
 }
@@ -251,10 +257,11 @@ State load(const Policy& policy, Term term, Instant now, std::uint64_t seed,
   for (const KeyRow& row : image.keys) state.keys[row.key] = {row.run, row.digest};
   for (const DeadLetterRow& row : image.dead_letters) {
     if (row.state == DeadLetterState::kOpen) {
-      state.dead_letters[row.attempt.task] = {row.attempt.epoch, row.reason, row.at};
+      state.dead_letters[row.attempt.task] = {row.attempt.epoch, row.reason, row.at, row.message};
     }
   }
   for (const RunImage& run : image.runs) restore_run(cx, run);
+  for (std::uint32_t i = 0; i < state.workers.size(); ++i) refresh_activity(cx, {i});
   repair_held(cx);
   settle(cx);
   start_own_timers(cx);

@@ -67,7 +67,7 @@ void on_node_ended(Context& cx, RunIx run_ix, std::uint32_t index) {
   if (node.phase == NodePhase::kDone) return;
   node.phase = NodePhase::kDone;
   node.outcome = outcome_of(run, index);
-  if (node.outcome == NodeOutcome::kFailed) run.any_failed = true;
+  if (spoils_run(node.outcome)) run.any_failed = true;
   --run.nodes_open;
   for (const std::uint32_t later : run.plan->nodes[index].needed_by) {
     count_need(run.nodes[later], node.outcome);
@@ -166,6 +166,8 @@ void check_map_failures(Context& cx, RunIx run_ix, std::uint32_t index) {
   if (!map || !map->max_failures || node.failed <= *map->max_failures || node.stopped) return;
   REACHED("core: map stopped at too many failures");
   node.stopped = true;
+  run.stopped_maps.push_back(index);
+  cx.touch(run_ix);
   begin_sweep(cx, run_ix);
 }
 

@@ -19,6 +19,11 @@ RuleSays judge_rule(TriggerRule rule, std::uint32_t needs, const NodeRun& node);
 // Looks at a pending node and starts it, gates it, skips it or leaves it.
 void consider_node(Context& cx, RunIx run, std::uint32_t node);
 
+// A run with such a node did not do all it was asked to, so it does not end Completed.
+constexpr bool spoils_run(NodeOutcome outcome) {
+  return outcome == NodeOutcome::kFailed || outcome == NodeOutcome::kCancelled;
+}
+
 // Called when the node may have no open task left.
 void check_node_ended(Context& cx, RunIx run, std::uint32_t node);
 

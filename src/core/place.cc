@@ -28,6 +28,9 @@ void place_ready(Context& cx, TaskIx ix, Turn turn) {
   NodeRun& node = cx.node_of(task);
   const std::int8_t priority = cx.spec_of(task).priority;
   queued.place = Queued::Place::kReady;
+  // From here on it waits for a worker, and for nothing else.
+  queued.waiting_since = cx.judged;
+  cx.state.timers.set(timer_of(ix), ready_deadline(cx, task, queued));
   ++node.in_play;
   if (turn == Turn::kInFront) {
     cx.state.ready.push_front(cx.state.tasks, node.cls, priority, ix);
@@ -55,8 +58,7 @@ void place_task(Context& cx, TaskIx ix, Turn turn) {
     cx.state.timers.set(timer_of(ix), queued.ready_at);
     return;
   }
-  queued.waiting_since = cx.judged;
-  cx.state.timers.set(timer_of(ix), ready_deadline(cx, task, queued));
+  cx.state.timers.clear(timer_of(ix));
   Run& run = cx.run_of(task);
   NodeRun& node = run.nodes[task.node];
   if (run.paused) return park(cx, run.parked, ix, Queued::Place::kRunParked, turn);

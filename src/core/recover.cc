@@ -104,6 +104,14 @@ void end_life(Context& cx, WorkerIx ix, Evidence evidence) {
   if (!goodbye) ++cx.state.pass_marked;
 }
 
+// Only part of its work was taken: it is suspect, not gone.
+void tell_part(Context& cx, WorkerIx ix, Evidence evidence, std::size_t tasks) {
+  cx.event(EventKind::kHeartbeatStale, {.worker = ix, .task = {}, .run = {}},
+           {{"evidence", std::string(to_text(evidence))},
+            {"tasks_requeued", static_cast<std::int64_t>(tasks)}},
+           Severity::kWarning);
+}
+
 void tell_loss(Context& cx, WorkerIx ix, Evidence evidence, std::size_t tasks) {
   const Context::About about{.worker = ix, .task = {}, .run = {}};
   const auto severity = evidence == Evidence::kGoodbye ? Severity::kInfo : Severity::kWarning;
@@ -125,9 +133,13 @@ void lose_worker(Context& cx, WorkerIx ix, Evidence evidence) {
   if (tasks.empty() && !all) return;  // only exclusive tasks: a hint takes nothing
   if (!is_proof(evidence)) note_weak_loss(cx, ix);
   const RecoveryId recovery = write_recovery(cx, ix, evidence, tasks.size());
-  tell_loss(cx, ix, evidence, tasks.size());
-  // Off the offers first, or its own tasks could be handed straight back to it.
-  if (all) end_life(cx, ix, evidence);
+  if (all) {
+    tell_loss(cx, ix, evidence, tasks.size());
+    // Off the offers first, or its own tasks could be handed straight back to it.
+    end_life(cx, ix, evidence);
+  } else {
+    tell_part(cx, ix, evidence, tasks.size());
+  }
   take_back(cx, ix, recovery, evidence, tasks);
   if (planted(PlantedBug::kRecoveryFromStaleRead)) recover_from_stale_read(cx, ix);
   if (planted(PlantedBug::kSlotLeakedAtReclaim) && !tasks.empty()) ++cx.worker(ix).leaked;

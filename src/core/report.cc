@@ -85,7 +85,12 @@ class Apply {
 
   void operator()(const Checkpoint& checkpoint) const {
     Task& task = cx_.task(ix_);
-    if (checkpoint.data.size() > cx_.state.policy.checkpoint_bytes_max) return;
+    if (checkpoint.data.size() > cx_.state.policy.checkpoint_bytes_max) {
+      return cx_.event(EventKind::kCheckpointRefused, {.worker = {}, .task = ix_, .run = {}},
+                       {{"bytes", static_cast<std::int64_t>(checkpoint.data.size())},
+                        {"bytes_max", std::int64_t{cx_.state.policy.checkpoint_bytes_max}}},
+                       Severity::kWarning);
+    }
     start(cx_, ix_);
     task.notes_for_writing().checkpoint = checkpoint.data;
     auto& running = std::get<Running>(task.phase);

@@ -67,7 +67,7 @@ void unskip_below(Context& cx, Run& run, std::uint32_t from) {
 
 bool still_failed(const Run& run) {
   for (const NodeRun& node : run.nodes) {
-    if (node.phase == NodePhase::kDone && node.outcome == NodeOutcome::kFailed) return true;
+    if (node.phase == NodePhase::kDone && spoils_run(node.outcome)) return true;
   }
   return false;
 }
@@ -76,7 +76,7 @@ void close_letter(Context& cx, TaskId id, DeadLetterState state) {
   const auto letter = cx.state.dead_letters.find(id);
   if (letter == cx.state.dead_letters.end()) return;
   const OpenDeadLetter& open = letter->second;
-  cx.fx.rows.dead_letters.push_back({{id, open.epoch}, open.reason, state, open.at, {}});
+  cx.fx.rows.dead_letters.push_back({{id, open.epoch}, open.reason, state, open.at, open.message});
   cx.state.dead_letters.erase(letter);
 }
 
@@ -86,6 +86,7 @@ void lift_stop(Context& cx, RunIx ix, std::uint32_t index) {
   NodeRun& node = run.nodes[index];
   if (!node.stopped) return;
   node.stopped = false;
+  std::erase(run.stopped_maps, index);
   begin_sweep(cx, ix);
   if (node.created < run.plan->nodes[index].tasks) begin_expanding(cx, ix, index);
 }
@@ -137,7 +138,7 @@ std::optional<RefusalKind> refusal_of(const RunImage& image, TaskId id) {
 TaskIx revivable(Context& cx, RequestId request, TaskId id, const RunImage* image) {
   const bool live = cx.state.runs.find(id.run).valid();
   if (!live && image == nullptr) {
-    cx.refuse(request, RefusalKind::kRunNotLive);
+    cx.refuse(request, absent_run(cx.state, id.run));
     return {};
   }
   if (const auto refusal = live ? refusal_of(cx, id) : refusal_of(*image, id)) {

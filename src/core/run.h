@@ -57,14 +57,16 @@ struct Run {
   bool paused = false;
   bool dirty = false;
   Instant created_at;
+  Judged timeout_at = kJudgedNever;
   std::vector<NodeRun> nodes;
   std::vector<TaskIx> tasks;              // by index in the plan; none: not made yet
   std::vector<std::uint32_t> level_open;  // nodes not yet done, by level
   std::uint32_t levels_passed = 0;        // all nodes of the levels below this are done
   std::uint32_t levels_known = 0;         // levels below this were announced as complete
   std::uint32_t nodes_open = 0;
-  std::vector<std::uint32_t> gated;  // nodes in phase kGated
-  std::uint32_t held = 0;            // tasks on workers
+  std::vector<std::uint32_t> gated;         // nodes in phase kGated
+  std::vector<std::uint32_t> stopped_maps;  // at too many failures; not those skipped as a whole
+  std::uint32_t held = 0;                   // tasks on workers
   bool any_failed = false;
   TaskList parked;  // ready tasks that wait for a resume
 

@@ -56,6 +56,7 @@ struct OpenDeadLetter {
   Epoch epoch;
   DeathReason reason = DeathReason::kRetriesExhausted;
   Instant at;
+  std::string message;
 };
 
 struct State {

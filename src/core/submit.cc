@@ -114,7 +114,8 @@ void on_submit(Context& cx, const SubmitRun& command) {
     if (run.plan->nodes[node].needs.empty()) consider_node(cx, ix, node);
   }
   if (const auto limit = run.plan->spec.run_timeout) {
-    cx.state.timers.set({TimerKind::kRun, ix.value}, cx.judged + *limit);
+    run.timeout_at = cx.judged + *limit;
+    cx.state.timers.set({TimerKind::kRun, ix.value}, run.timeout_at);
   }
   cx.reply(command.request, RunAccepted{id, false});
 }

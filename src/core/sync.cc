@@ -80,8 +80,10 @@ void read_held(Context& cx, WorkerIx ix, const std::vector<HeldTask>& held) {
 bool is_lost(const Worker& worker, const Task& task, const SyncRequest& body, Term term) {
   const Grant& grant = *task.grant();
   if (grant.listed) return false;
+  // A call from before this leader's first answer may be an old one, late: it proves nothing.
+  if (body.ack.term != term) return false;
   if (std::holds_alternative<Running>(task.phase)) return true;
-  return grant.sent_in != 0 && body.ack.term == term && body.ack.reply >= grant.sent_in &&
+  return grant.sent_in != 0 && body.ack.reply >= grant.sent_in &&
          body.ack.reply <= worker.last_reply;
 }
 

@@ -62,6 +62,7 @@ constexpr std::array<std::pair<EventKind, std::string_view>, kKinds> kKindTexts{
     {EventKind::kLeaseExpired, "lease_expired"},
     {EventKind::kQueuePaused, "queue_paused"},
     {EventKind::kQueueResumed, "queue_resumed"},
+    {EventKind::kCheckpointRefused, "checkpoint_refused"},
 }};
 
 consteval bool every_kind_at_its_place() {

@@ -68,6 +68,7 @@ enum class EventKind : std::uint8_t {
   kLeaseExpired,
   kQueuePaused,
   kQueueResumed,
+  kCheckpointRefused,
   kCount,
 };
 

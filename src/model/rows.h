@@ -51,6 +51,8 @@ struct RunRow {  // key: id
   Instant created_at;
   Instant finished_at;
   std::uint32_t levels_passed = 0;
+  Instant timeout_at = kNever;         // of the run as a whole; kNever: none
+  std::vector<std::uint32_t> stopped;  // nodes of maps that stopped at too many failures
 };
 
 struct TaskRow {  // key: id

@@ -19,7 +19,8 @@ class SpecHasher {
   std::uint64_t value() const { return hasher_.value(); }
 
   template <class Number>
-  requires(std::integral<Number> || std::is_enum_v<Number>) void add(Number number) {
+    requires(std::integral<Number> || std::is_enum_v<Number>)
+  void add(Number number) {
     hasher_.add(static_cast<std::uint64_t>(number));
   }
   void add(const std::string& text) { hasher_.add(std::string_view(text)); }

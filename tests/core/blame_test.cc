@@ -1,0 +1,161 @@
+// Four counters that are never mixed, tasks that kill workers, and workers that kill tasks.
+
+#include "tests/core/harness.h"
+
+namespace vortex::core {
+namespace {
+
+class BlameTest : public LifeTest {
+ protected:
+  BlameTest() { ignore_comings_and_goings(); }
+
+  const TaskRow& only_task() const {
+    EXPECT_EQ(mirror.tasks.size(), 1u);
+    return mirror.tasks.begin()->second;
+  }
+  void expect_counters(std::uint16_t failures, std::uint16_t crashes, std::uint16_t stalls,
+                       std::uint16_t releases) {
+    const TaskCounters& c = only_task().counters;
+    EXPECT_EQ(c.failures, failures);
+    EXPECT_EQ(c.crashes, crashes);
+    EXPECT_EQ(c.stalls, stalls);
+    EXPECT_EQ(c.releases, releases);
+  }
+  void die_by_signal(Hand& hand) {
+    end(hand, take_and_start(hand), Failed{Failed::Cause::kSignal, 11, "segfault"});
+    take(EventKind::kTaskFailed);
+  }
+};
+
+TEST_F(BlameTest, M07_ACrashOfTheWorkerDoesNotUseUpRetries) {
+  submit({with_retries(node("a"), 0)});
+  for (std::uint64_t life = 1; life <= 2; ++life) {
+    Hand& w = join(worker_info("w"), {life});
+    take_and_start(w);
+    kill(w);
+  }
+  expect_counters(0, 2, 0, 0);
+  Hand& w = join("other");
+  complete(w, take_assignment(w));
+  EXPECT_EQ(only_task().state, TaskState::kCompleted);
+}
+
+TEST_F(BlameTest, EachKindOfEndHasItsOwnCounter) {
+  NodeSpec spec = with_retries(node("a"), 5);
+  submit({spec});
+  Hand& w = join("w");
+  fail(w, take_and_start(w));
+  take(EventKind::kTaskFailed);
+  expect_counters(1, 0, 0, 0);
+  advance(seconds(2));
+  end(w, take_and_start(w), TimedOut{});
+  take(EventKind::kTaskTimeout);
+  expect_counters(1, 0, 1, 0);
+  advance(seconds(2));
+  end(w, take_and_start(w), Released{Released::Cause::kDrained});
+  expect_counters(1, 0, 1, 1);
+  end(w, take_and_start(w), Released{Released::Cause::kSelfFenced});
+  expect_counters(1, 0, 1, 2);
+  take_and_start(w);
+  kill(w);
+  expect_counters(1, 1, 1, 2);
+  Hand& other = join("other");
+  complete(other, take_assignment(other));
+  expect_counters(1, 1, 1, 2);
+  EXPECT_EQ(only_task().counters.attempts, 6u);
+}
+
+TEST_F(BlameTest, OnlyWhatWasReportedStartedIsBlamed) {
+  submit({node("a")});
+  Hand& w = join("w");
+  take_assignment(w);
+  kill(w);
+  expect_counters(0, 0, 0, 1);
+  Hand& other = join("other");
+  complete(other, take_assignment(other));
+}
+
+TEST_F(BlameTest, ATaskThatKillsItsWorkersIsQuarantinedAtTheLimitInTheSameTransaction) {
+  const RunId run = submit({with_retries(node("a"), 100)});
+  for (std::uint16_t i = 1; i <= policy.crash_limit; ++i) {
+    Hand& w = join("w" + std::to_string(i));
+    take_and_start(w);
+    hush(w);
+    const Effects fx = raw(WorkerExited{{}, w.id(), w.incarnation});
+    EXPECT_EQ(fx.rows.dead_letters.size(), i == policy.crash_limit ? 1u : 0u);
+  }
+  EXPECT_EQ(only_task().state, TaskState::kFailed);
+  EXPECT_EQ(mirror.dead_letters.begin()->second.reason, DeathReason::kCrashLimit);
+  EXPECT_EQ(take(EventKind::kTaskQuarantined).task, (TaskId{run, 0}));
+  expect_counters(0, policy.crash_limit, 0, 0);
+  EXPECT_EQ(state_of(run), RunState::kFailed);
+}
+
+TEST_F(BlameTest, GoodbyeResetAndDrainBlameNobody) {
+  submit({node("a")});
+  ignore({EventKind::kWorkerReset});
+  Hand& w = join("w");
+  take_and_start(w);
+  ask_done(ResetWorker{{}, w.id()});
+  EXPECT_EQ(take_refusal(w), SyncRefusal::Why::kSessionEnded);
+  expect_counters(0, 0, 0, 1);
+  Hand& leaver = join("leaver");
+  take_and_start(leaver);
+  leaver.leaving = Leaving::kGone;
+  leaver.held.clear();
+  const RequestId last = send(leaver, request_of(leaver));
+  (void)last;
+  leaver.refusals.clear();
+  hush(leaver);
+  EXPECT_EQ(state_of(leaver), WorkerState::kInactive);
+  expect_counters(0, 0, 0, 2);
+  Hand& other = join("other");
+  complete(other, take_assignment(other));
+}
+
+TEST_F(BlameTest, ThreeDifferentDefinitionsThatDieAbnormallyInARowCordonTheWorker) {
+  Hand& w = join("w");
+  for (const char* name : {"a", "b", "c"}) {
+    EXPECT_FALSE(row(w).cordoned);
+    submit({with_retries(node(name), 0)});
+    die_by_signal(w);
+  }
+  EXPECT_TRUE(row(w).cordoned);
+  take(EventKind::kWorkerCordoned);
+  take_all(EventKind::kTaskDeadLettered);
+  submit({node("d")});
+  EXPECT_TRUE(w.assigned.empty());
+  reload();
+  EXPECT_TRUE(w.assigned.empty());
+  ask_done(ResetWorker{{}, w.id()});
+  take_refusal(w);
+  take(EventKind::kWorkerReset);
+  take(EventKind::kWorkerUncordoned);
+  Hand& fresh = join(w.info, {2});
+  complete(fresh, take_assignment(fresh));
+}
+
+TEST_F(BlameTest, ManyItemsOfOneMapDoNotCordonAWorker) {
+  Hand& w = join("w");
+  submit({with_retries(mapped("m", range(1, 6)), 0)});
+  for (int i = 0; i < 6; ++i) die_by_signal(w);
+  EXPECT_FALSE(row(w).cordoned);
+  take_all(EventKind::kTaskDeadLettered);
+}
+
+TEST_F(BlameTest, AnOrdinaryEndBreaksTheRow) {
+  Hand& w = join("w");
+  for (const char* name : {"a", "b"}) {
+    submit({with_retries(node(name), 0)});
+    die_by_signal(w);
+  }
+  submit({node("fine")});
+  complete(w, take_assignment(w));
+  submit({with_retries(node("c"), 0)});
+  die_by_signal(w);
+  EXPECT_FALSE(row(w).cordoned);
+  take_all(EventKind::kTaskDeadLettered);
+}
+
+}  // namespace
+}  // namespace vortex::core

@@ -1,0 +1,134 @@
+// Work on very many tasks is done in slices; what a slice has not reached is already barred.
+
+#include "tests/core/harness.h"
+
+namespace vortex::core {
+namespace {
+
+constexpr std::uint32_t kSlice = 8;
+constexpr std::uint32_t kItems = 50;
+
+Policy sliced() {
+  Policy policy = test_policy();
+  policy.bulk_tasks_per_step = kSlice;
+  return policy;
+}
+
+class Bulk : public LifeTest {
+ protected:
+  Bulk() : LifeTest(sliced()) {
+    ignore({EventKind::kRunCancelRequested, EventKind::kTaskCancelled, EventKind::kRunPaused,
+            EventKind::kRunResumed, EventKind::kTaskFailed, EventKind::kTaskDeadLettered});
+  }
+  RunId submit_map() { return submit({mapped("m", range(1, kItems))}); }
+  // Single steps until nothing is left to do at once; every one of them is short.
+  int steps_to_rest() {
+    int steps = 0;
+    while (state->next_wake() <= now && steps < 1'000) {
+      const Effects fx = raw(Tick{});
+      EXPECT_LE(fx.rows.tasks.size(), 2 * kSlice);
+      ++steps;
+    }
+    return steps;
+  }
+  void finish_all(Hand& hand, RunId run) {
+    while (!hand.held.empty()) complete(hand, hand.held.front().attempt);
+    hand.assigned.clear();
+    EXPECT_NE(state_of(run), RunState::kRunning);
+  }
+};
+
+TEST_F(Bulk, AWideMapIsMadeInSlices) {
+  SubmitRun command;
+  command.dag = dag({mapped("m", range(1, kItems))});
+  const Effects first = raw(command);
+  EXPECT_LE(first.rows.tasks.size(), kSlice);
+  EXPECT_GE(steps_to_rest(), static_cast<int>(kItems / kSlice) - 1);
+  EXPECT_EQ(mirror.tasks.size(), kItems);
+}
+
+TEST_F(Bulk, HandingOutIsSlicedTooAndGivesEveryTaskAway) {
+  const RunId run = submit_map();
+  Hand& w = join("w", 100);
+  EXPECT_EQ(w.held.size(), kItems);
+  finish_all(w, run);
+}
+
+TEST_F(Bulk, ACancelledRunStartsNothingWhileTheSweepIsUnderWay) {
+  const RunId run = submit_map();
+  raw(CancelRun{{}, run});
+  EXPECT_EQ(state_of({run, kItems - 1}), TaskState::kQueued);
+  Hand& w = join("w", 100);
+  EXPECT_TRUE(w.held.empty());
+  steps_to_rest();
+  EXPECT_EQ(state_of(run), RunState::kCancelled);
+  for (const TaskRow& task : mirror.tasks_of(run)) EXPECT_EQ(task.state, TaskState::kCancelled);
+}
+
+TEST_F(Bulk, ACancelWhileTheMapIsStillBeingMadeEndsIt) {
+  SubmitRun command;
+  command.dag = dag({mapped("m", range(1, kItems)), node("after", {"m"})});
+  raw(command);
+  raw(CancelRun{{}, RunId{1}});
+  steps_to_rest();
+  EXPECT_EQ(state_of(RunId{1}), RunState::kCancelled);
+  EXPECT_LT(mirror.tasks.size(), kItems);
+}
+
+TEST_F(Bulk, APauseBarsWhatTheSweepHasNotReached) {
+  const RunId run = submit_map();
+  raw(PauseRun{{}, run, true});
+  Hand& w = join("w", 100);
+  EXPECT_TRUE(w.held.empty());
+  raw(PauseRun{{}, run, false});
+  raw(PauseRun{{}, run, true});
+  raw(PauseRun{{}, run, false});
+  steps_to_rest();
+  step(Tick{});
+  EXPECT_EQ(w.held.size(), kItems);
+  finish_all(w, run);
+}
+
+TEST_F(Bulk, AStoppedMapStartsNothingMoreWhileItsItemsAreSkipped) {
+  NodeSpec m = with_retries(mapped("m", range(1, kItems)), 0);
+  m.map->max_failures = 0;
+  Hand& w = join("w", 1);
+  const RunId run = submit({m});
+  fail(w, take_assignment(w));
+  steps_to_rest();
+  EXPECT_TRUE(w.held.empty());
+  EXPECT_EQ(state_of(run), RunState::kFailed);
+  EXPECT_EQ(state_of({run, kItems - 1}), TaskState::kSkipped);
+}
+
+TEST_F(Bulk, AMapThatFailsWhileItIsBeingMadeMakesNoMore) {
+  NodeSpec m = with_retries(mapped("m", range(1, kItems)), 0);
+  m.map->max_failures = 0;
+  Hand& w = join("w", 1);
+  SubmitRun command;
+  command.dag = dag({m, node("after", {"m"})});
+  raw(command);
+  const Attempt first = take_assignment(w);
+  w.drop(first);
+  SyncRequest call = request_of(w);
+  call.reports = {{first, Failed{}}};
+  send(w, call);
+  steps_to_rest();
+  EXPECT_EQ(state_of(RunId{1}), RunState::kFailed);
+  EXPECT_LT(mirror.tasks.size(), kItems);
+  EXPECT_EQ(state_of({RunId{1}, kItems}), TaskState::kSkipped);
+}
+
+TEST_F(Bulk, AReloadInTheMiddleOfASliceGoesOn) {
+  SubmitRun command;
+  command.dag = dag({mapped("m", range(1, kItems))});
+  raw(command);
+  reload();
+  EXPECT_EQ(mirror.tasks.size(), kItems);
+  raw(CancelRun{{}, RunId{1}});
+  reload();
+  EXPECT_EQ(state_of(RunId{1}), RunState::kCancelled);
+}
+
+}  // namespace
+}  // namespace vortex::core

@@ -1,0 +1,263 @@
+// Coming back from the rows: nothing that was promised is forgotten, contradictions are repaired.
+
+#include "core/load.h"
+
+#include "core/reconcile.h"
+#include "tests/core/harness.h"
+
+namespace vortex::core {
+namespace {
+
+class Load : public LifeTest {
+ protected:
+  Load() { ignore({EventKind::kTaskRequeued, EventKind::kTaskReassigned}); }
+};
+
+TEST_F(Load, RunningTasksAreNotDisturbedByANewLeader) {
+  Hand& w = join("w", 2);
+  const RunId run = submit({node("a"), node("b", {"a"}), node("c")});
+  const Attempt a = take_and_start(w);
+  const Attempt c = take_and_start(w);
+  reload();
+  complete(w, a);
+  const Attempt b = take_assignment(w);
+  reload();
+  complete(w, b);
+  reload();
+  complete(w, c);
+  EXPECT_EQ(state_of(run), RunState::kCompleted);
+  for (const TaskRow& task : mirror.tasks_of(run)) EXPECT_EQ(task.counters.attempts, 1u);
+}
+
+TEST_F(Load, AnAssignmentThatNeverArrivedIsDeliveredByTheNewLeader) {
+  Hand& w = join("w");
+  hush(w);
+  submit({node("a")});
+  w.silent = false;
+  reload();
+  const Attempt a = take_assignment(w);
+  EXPECT_EQ(a.epoch, (Epoch{1}));
+  complete(w, a);
+}
+
+TEST_F(Load, FinishedRunsStayInTheStore) {
+  Hand& w = join("w");
+  submit({node("a")});
+  complete(w, take_assignment(w));
+  reload();
+  EXPECT_EQ(state->runs.size(), 0u);
+  EXPECT_EQ(state->tasks.live(), 0u);
+}
+
+TEST_F(Load, ABackoffGoesOnWhereItWas) {
+  Hand& w = join("w");
+  submit({with_retries(node("a"), 1)});
+  fail(w, take_assignment(w));
+  take(EventKind::kTaskFailed);
+  reload();
+  EXPECT_TRUE(w.assigned.empty());
+  advance(seconds(1));
+  complete(w, take_assignment(w));
+}
+
+TEST_F(Load, ALimitOfParallelTasksHoldsWhateverOrderTheRowsAreIn) {
+  Hand& w = join("w", 4);
+  NodeSpec m = mapped("m", range(1, 3));
+  m.map->max_parallel = 2;
+  m.retry = retries(1, millis(1));
+  submit({m});
+  fail(w, take_assignment(w));  // the first item goes to the end of the line
+  take(EventKind::kTaskFailed);
+  EXPECT_EQ(w.held.size(), 2u);
+  advance(seconds(1));
+  reload();
+  EXPECT_EQ(w.held.size(), 2u);
+  while (!w.held.empty()) complete(w, w.held.front().attempt);
+  w.assigned.clear();
+}
+
+TEST_F(Load, TheWatchdogThatWasAskedForWatchesOn) {
+  Hand& w = join("w");
+  NodeSpec spec = node("a");
+  spec.stale_after = seconds(60);
+  submit({spec});
+  const Attempt a = take_and_start(w);
+  reload();
+  advance(seconds(65));
+  ASSERT_EQ(w.stops.size(), 1u);
+  EXPECT_EQ(take_stop(w).why, StopOrder::Why::kStale);
+  complete(w, a);
+}
+
+TEST_F(Load, TheBackstopOfTheExecutionTimeoutIsNotPutOff) {
+  Hand& w = join("w");
+  NodeSpec spec = node("a");
+  spec.execution_timeout = seconds(60);
+  submit({spec});
+  const Attempt a = take_and_start(w);
+  reload();
+  advance(seconds(60) + policy.kill_time + policy.heartbeat_interval * 2);
+  ASSERT_EQ(w.stops.size(), 1u);
+  EXPECT_EQ(take_stop(w).why, StopOrder::Why::kExecutionTimeout);
+  complete(w, a);
+}
+
+TEST_F(Load, TheNodesOwnScheduledTimeoutCountsUnderANewLeaderToo) {
+  Hand& w = join("w");
+  NodeSpec spec = node("a");
+  spec.scheduled_timeout = seconds(70);
+  submit({spec});
+  const Attempt a = take_assignment(w);
+  reload();
+  advance(seconds(75));
+  ASSERT_EQ(w.stops.size(), 1u);
+  EXPECT_EQ(take_stop(w).why, StopOrder::Why::kNotStartedInTime);
+  complete(w, a);
+}
+
+TEST_F(Load, ARetryStillKeepsAwayFromItsLastWorker) {
+  Hand& a = join("a", 2);
+  submit({with_retries(node("n"), 3)});
+  const Attempt first = take_assignment(a);
+  Hand& b = join("b", 1);
+  submit({node("busy")});
+  const Attempt busy = take_and_start(b);
+  fail(a, first);
+  take(EventKind::kTaskFailed);
+  reload();
+  advance(seconds(2));
+  EXPECT_TRUE(a.assigned.empty());
+  complete(b, busy);
+  complete(b, take_assignment(b));
+}
+
+TEST_F(Load, ACancelUnderWayIsCarriedThrough) {
+  ignore({EventKind::kRunCancelRequested, EventKind::kTaskCancelled});
+  Hand& w = join("w");
+  const RunId run = submit({node("a"), node("b", {"a"})});
+  take_and_start(w);
+  ask_done(CancelRun{{}, run});
+  reload();
+  w.stops.resize(1);
+  end(w, take_stop(w).attempt, Released{Released::Cause::kStopped});
+  EXPECT_EQ(state_of(run), RunState::kCancelled);
+}
+
+TEST_F(Load, ARunTimeoutIsNotPutOff) {
+  ignore({EventKind::kRunCancelRequested, EventKind::kTaskCancelled});
+  DagSpec spec = dag({node("a")});
+  spec.run_timeout = seconds(100);
+  const RunId run = submit(spec);
+  advance(seconds(90));
+  reload();
+  advance(seconds(10));
+  EXPECT_EQ(state_of(run), RunState::kFailed);
+}
+
+class Reconciler : public LifeTest {
+ protected:
+  Reconciler() { ignore_comings_and_goings(); }
+
+  // A worker with one running task, so that there are rows to bend.
+  TaskId running_task() {
+    Hand& w = join("w");
+    submit({node("a"), node("b", {"a"})});
+    const Attempt a = take_and_start(w);
+    hush(w);
+    return a.task;
+  }
+  void expect_repair(const std::string& what) {
+    EXPECT_EQ(text(take(EventKind::kStateReconcileFix), "what"), what);
+    reload();  // what was repaired is written: nothing is left to repair
+    EXPECT_EQ(count(EventKind::kStateReconcileFix), 0u);
+  }
+};
+
+TEST_F(Reconciler, M04_ATaskOfADeadWorkerIsTakenBackWithALedgerEntry) {
+  const TaskId task = running_task();
+  mirror.workers.at(WorkerId("w")).state = WorkerState::kOffline;
+  mirror.machines.at(MachineId("host-of-w")).online = false;
+  reload();
+  EXPECT_EQ(state_of(task), TaskState::kQueued);
+  ASSERT_EQ(mirror.recoveries.size(), 1u);
+  EXPECT_EQ(mirror.recoveries.begin()->second.evidence, Evidence::kReconciler);
+  EXPECT_EQ(row(task).counters.crashes, 0u);
+  expect_repair("task assigned to a worker that is gone");
+}
+
+TEST_F(Reconciler, M04_ATaskOfAWorkerThatIsUnknownIsTakenBack) {
+  const TaskId task = running_task();
+  mirror.tasks.at(task).worker = WorkerId("nobody");
+  reload();
+  EXPECT_EQ(state_of(task), TaskState::kQueued);
+  EXPECT_EQ(row(task).epoch, (Epoch{2}));
+  expect_repair("held by a worker that is unknown");
+}
+
+TEST_F(Reconciler, M04_ATaskOfAnEarlierLifeIsTakenBackAndTheWorkerIsNotBusy) {
+  const TaskId task = running_task();
+  mirror.workers.at(WorkerId("w")).incarnation = {2};
+  reload();
+  EXPECT_EQ(state_of(task), TaskState::kQueued);
+  EXPECT_EQ(mirror.workers.at(WorkerId("w")).state, WorkerState::kIdle);
+  expect_repair("held by a worker that is unknown");
+}
+
+TEST_F(Reconciler, M04_ATaskWithoutALevelGetsIt) {
+  const TaskId task = running_task();
+  mirror.tasks.at(task).level.reset();
+  reload();
+  EXPECT_EQ(row(task).level, 0u);
+  expect_repair("task without a level");
+}
+
+TEST_F(Reconciler, M04_ALevelMarkedDoneWithOpenTasksIsOpenAgain) {
+  const TaskId task = running_task();
+  mirror.runs.at(task.run).levels_passed = 1;
+  reload();
+  EXPECT_EQ(row(task.run).levels_passed, 0u);
+  expect_repair("level marked done with open tasks");
+}
+
+TEST_F(Reconciler, M04_AMachineThatDoesNotMatchItsWorkersIsSetRight) {
+  running_task();
+  mirror.machines.at(MachineId("host-of-w")).online = false;
+  reload();
+  EXPECT_TRUE(mirror.machines.at(MachineId("host-of-w")).online);
+  expect_repair("machine status did not match its workers");
+}
+
+TEST_F(Reconciler, M04_ATaskWithoutARowIsMade) {
+  const TaskId task = running_task();
+  mirror.tasks.erase({task.run, 1});
+  reload();
+  EXPECT_EQ(state_of({task.run, 1}), TaskState::kWaiting);
+  expect_repair("task had no row");
+}
+
+TEST_F(Reconciler, M04_ThePassRunsEveryMinuteAndFindsNothingInAQuietSystem) {
+  Hand& w = join("w");
+  submit({node("a")});
+  const Attempt a = take_and_start(w);
+  advance(policy.reconcile_interval * 3);
+  EXPECT_EQ(take_all(EventKind::kStateReconcileStart).size(), 3u);
+  for (const Event& done : take_all(EventKind::kStateReconcileComplete)) {
+    EXPECT_EQ(number(done, "findings"), 0);
+  }
+  complete(w, a);
+}
+
+TEST_F(Reconciler, AContradictionInMemoryAsksForANewLoad) {
+  join("w");
+  state->machines.at(MachineId("host-of-w")).online = false;  // a bug of ours, as it were
+  expect_clean = false;
+  expect_reload = true;
+  EXPECT_FALSE(check_state(*state, Depth::kLight).empty());
+  advance(policy.reconcile_interval);
+  EXPECT_GE(take_all(EventKind::kStateReconcileFix).size(), 1u);
+  expect_clean = true;
+  reload();
+}
+
+}  // namespace
+}  // namespace vortex::core

@@ -1,0 +1,226 @@
+// Nothing is stuck for ever: not started, running too long, without progress, or waiting in vain.
+
+#include "tests/core/harness.h"
+
+namespace vortex::core {
+namespace {
+
+class Timeouts : public LifeTest {
+ protected:
+  Timeouts() { ignore({EventKind::kTaskRequeued, EventKind::kTaskReassigned}); }
+
+  // The worker obeys: nothing of the attempt is left.
+  void obey(Hand& hand, StopOrder::Why why) {
+    const StopOrder stop = take_stop(hand);
+    EXPECT_EQ(stop.why, why);
+    end(hand, stop.attempt, Released{Released::Cause::kStopped});
+  }
+  TaskCounters counters(RunId run) { return row(TaskId{run, 0}).counters; }
+};
+
+TEST_F(Timeouts, A01_ATaskHandedOutButNotStartedLeavesItsWorker) {
+  Hand& slow = join("slow");
+  const RunId run = submit({node("a")});
+  take_assignment(slow);
+  Hand& other = join("other");
+  advance(policy.scheduled_timeout - millis(1));
+  EXPECT_TRUE(slow.stops.empty());
+  advance(millis(1));
+  obey(slow, StopOrder::Why::kNotStartedInTime);
+  EXPECT_EQ(text(take(EventKind::kTaskTimeout), "clock"), to_text(Verdict::kNotStartedInTime));
+  EXPECT_EQ(counters(run).unstarted, 1u);
+  EXPECT_EQ(counters(run).failures + counters(run).crashes + counters(run).stalls, 0u);
+  complete(other, take_assignment(other));
+}
+
+TEST_F(Timeouts, A01_AfterTheLastAllowedTryItFailsWithAnErrorThatSaysSo) {
+  Hand& w = join("w");
+  const RunId run = submit({node("a")});
+  for (int i = 0; i < policy.never_started_limit; ++i) {
+    take_assignment(w);
+    advance(policy.scheduled_timeout);
+    obey(w, StopOrder::Why::kNotStartedInTime);
+  }
+  EXPECT_EQ(state_of({run, 0}), TaskState::kFailed);
+  EXPECT_NE(row(TaskId{run, 0}).error_message.find("did not start"), std::string::npos);
+  EXPECT_EQ(take_all(EventKind::kTaskTimeout).size(), 3u);
+  const Event dead = take(EventKind::kTaskDeadLettered);
+  EXPECT_EQ(text(dead, "reason"), to_text(DeathReason::kNeverStarted));
+  EXPECT_EQ(dead.severity, Severity::kError);
+}
+
+TEST_F(Timeouts, A01_TheNodesOwnLimitCounts) {
+  Hand& w = join("w");
+  NodeSpec spec = node("a");
+  spec.scheduled_timeout = seconds(70);
+  submit({spec});
+  take_assignment(w);
+  advance(seconds(70));
+  obey(w, StopOrder::Why::kNotStartedInTime);
+  take(EventKind::kTaskTimeout);
+  complete(w, take_assignment(w));
+}
+
+TEST_F(Timeouts, AStopThatNobodyConfirmsIsTakenAsDoneAfterAFullLease) {
+  Hand& deaf = join("deaf");
+  const RunId run = submit({node("a")});
+  const Attempt first = take_assignment(deaf);
+  advance(policy.scheduled_timeout);
+  EXPECT_EQ(take_stop(deaf).attempt, first);
+  Hand& other = join("other");
+  advance(policy.worker_lease - millis(1));
+  EXPECT_TRUE(other.assigned.empty());
+  EXPECT_EQ(row(TaskId{run, 0}).stop, StopReason::kNotStarted);
+  advance(policy.heartbeat_interval);
+  EXPECT_EQ(take_stale(deaf), first);
+  deaf.stops.clear();  // it was repeated all the while
+  take(EventKind::kTaskTimeout);
+  complete(other, take_assignment(other));
+}
+
+TEST_F(Timeouts, AStartThatIsReportedJustInTimeIsNotUndone) {
+  Hand& w = join("w");
+  submit({node("a")});
+  const Attempt a = take_assignment(w);
+  advance(policy.scheduled_timeout - seconds(1));
+  start(w, a);
+  advance(seconds(60));
+  EXPECT_TRUE(w.stops.empty());
+  complete(w, a);
+}
+
+TEST_F(Timeouts, TheWorkersExecutionTimeoutIsAStallNotAFailure) {
+  Hand& w = join("w");
+  NodeSpec spec = with_retries(node("a"), 1);
+  spec.execution_timeout = seconds(60);
+  const RunId run = submit({spec});
+  EXPECT_EQ(w.assigned.front().execution_timeout, seconds(60));
+  const Attempt a = take_and_start(w);
+  advance(seconds(60));
+  end(w, a, TimedOut{});
+  EXPECT_EQ(counters(run).stalls, 1u);
+  EXPECT_EQ(counters(run).failures, 0u);
+  EXPECT_EQ(mirror.attempts.at(a).verdict, Verdict::kExecutionTimeout);
+  advance(seconds(2));
+  end(w, take_and_start(w), TimedOut{});
+  EXPECT_EQ(text(take(EventKind::kTaskDeadLettered), "reason"), to_text(DeathReason::kStallLimit));
+  EXPECT_EQ(take_all(EventKind::kTaskTimeout).size(), 2u);
+}
+
+TEST_F(Timeouts, TheControllerStepsInWhenTheWorkersClockDidNot) {
+  Hand& w = join("w");
+  NodeSpec spec = node("a");
+  spec.execution_timeout = seconds(60);
+  const RunId run = submit({spec});
+  take_and_start(w);
+  const Duration backstop = seconds(60) + policy.kill_time + policy.heartbeat_interval * 2;
+  advance(backstop - millis(1));
+  EXPECT_TRUE(w.stops.empty());
+  advance(millis(1));
+  obey(w, StopOrder::Why::kExecutionTimeout);
+  EXPECT_EQ(counters(run).stalls, 1u);
+  take(EventKind::kTaskTimeout);
+  advance(seconds(2));
+  complete(w, take_assignment(w));
+}
+
+TEST_F(Timeouts, M02_ATaskThatShowedProgressAndStoppedIsTimedOut) {
+  Hand& w = join("w");
+  const RunId run = submit({node("a")});
+  const Attempt a = take_and_start(w);
+  w.show(a, {10, "loading"});
+  advance(policy.heartbeat_interval);
+  advance(policy.stale_after - seconds(1));
+  EXPECT_TRUE(w.stops.empty());
+  advance(policy.heartbeat_interval);
+  obey(w, StopOrder::Why::kStale);
+  EXPECT_EQ(counters(run).stalls, 1u);
+  EXPECT_EQ(text(take(EventKind::kTaskTimeout), "clock"), to_text(Verdict::kStale));
+  advance(seconds(2));
+  complete(w, take_assignment(w));
+}
+
+TEST_F(Timeouts, M02_AnyMovementOfPercentStepOrCheckpointKeepsItAlive) {
+  Hand& w = join("w");
+  submit({node("a")});
+  const Attempt a = take_and_start(w);
+  w.show(a, {10, "one"});
+  advance(seconds(500));
+  w.show(a, {10, "two"});
+  advance(seconds(500));
+  w.show(a, {11, "two"});
+  advance(seconds(500));
+  report(w, {{a, Checkpoint{"here"}}});
+  advance(seconds(500));
+  EXPECT_TRUE(w.stops.empty());
+  complete(w, a);
+}
+
+TEST_F(Timeouts, M02_SilenceOfATaskThatNeverSpeaksSaysNothing) {
+  Hand& w = join("w");
+  submit({node("a")});
+  const Attempt a = take_and_start(w);
+  advance(minutes(50));
+  EXPECT_TRUE(w.stops.empty());
+  complete(w, a);
+}
+
+TEST_F(Timeouts, M02_WhoAsksForAWatchdogIsWatchedFromTheStart) {
+  Hand& w = join("w");
+  NodeSpec spec = node("a");
+  spec.stale_after = seconds(60);
+  submit({spec});
+  take_and_start(w);
+  advance(seconds(60));
+  obey(w, StopOrder::Why::kStale);
+  take(EventKind::kTaskTimeout);
+  advance(seconds(2));
+  complete(w, take_assignment(w));
+}
+
+TEST_F(Timeouts, AResultThatArrivesWhileTheStopIsUnderWayStillCounts) {
+  Hand& w = join("w");
+  NodeSpec spec = node("a");
+  spec.stale_after = seconds(60);
+  const RunId run = submit({spec});
+  const Attempt a = take_and_start(w);
+  advance(seconds(60));
+  take_stop(w);
+  complete(w, a);
+  EXPECT_EQ(state_of(run), RunState::kCompleted);
+  EXPECT_EQ(counters(run).stalls, 0u);
+}
+
+TEST_F(Timeouts, ARunThatTakesTooLongIsStoppedAndFails) {
+  Hand& w = join("w");
+  DagSpec spec = dag({node("a"), node("b", {"a"}), node("c")});
+  spec.run_timeout = seconds(100);
+  const RunId run = submit(spec);
+  take_and_start(w);
+  advance(seconds(100));
+  EXPECT_EQ(text(take(EventKind::kRunCancelRequested), "reason"), "run timeout");
+  EXPECT_EQ(state_of({run, 1}), TaskState::kCancelled);
+  EXPECT_EQ(state_of({run, 2}), TaskState::kCancelled);
+  obey(w, StopOrder::Why::kCancelled);
+  EXPECT_EQ(take_all(EventKind::kTaskCancelled).size(), 3u);
+  EXPECT_EQ(state_of(run), RunState::kFailed);
+  EXPECT_EQ(row(run).ending, RunEnding::kTimedOut);
+}
+
+TEST_F(Timeouts, A03_WhatWaitsForOneWorkerExpiresIntoTheDeadLetters) {
+  NodeSpec spec = node("a");
+  spec.requirements.worker = WorkerId("never-comes");
+  const RunId run = submit({spec});
+  advance(policy.worker_queue_ttl - millis(1));
+  EXPECT_EQ(state_of({run, 0}), TaskState::kQueued);
+  advance(millis(1));
+  EXPECT_EQ(state_of({run, 0}), TaskState::kFailed);
+  const Event dead = take(EventKind::kTaskDeadLettered);
+  EXPECT_EQ(text(dead, "reason"), to_text(DeathReason::kWorkerQueueExpired));
+  EXPECT_NE(text(dead, "message").find("never-comes"), std::string::npos);
+  ASSERT_EQ(mirror.dead_letters.size(), 1u);
+  EXPECT_EQ(mirror.dead_letters.begin()->second.state, DeadLetterState::kOpen);
+}
+
+}  // namespace
+}  // namespace vortex::core
