@@ -33,6 +33,7 @@ class NoEarlySilence : public Checker {
       if (ended->term == term_) floors_.push_back(ended->term_now);
     } else if (std::holds_alternative<Committed>(fact)) {
       fleet_max_ = std::max(fleet_max_, picture.holdings().present());
+      for (const auto& change : picture.workers().changes()) note_registered(change);
       for (const auto& change : picture.recoveries().changes()) check(picture, *change.after);
     }
   }
@@ -55,11 +56,19 @@ class NoEarlySilence : public Checker {
     times.push_back(at);
   }
 
+  // Registering is being heard for the first time. What an earlier leader registered has the grace
+  // of the term: its clock was another one.
+  void note_registered(const RowChange<WorkerRow>& change) {
+    const WorkerRow& after = *change.after;
+    if (change.before && change.before->incarnation == after.incarnation) return;
+    note_heard({after.info->id, after.incarnation}, after.registered_at);
+  }
+
   void check(const Picture& picture, const RecoveryRow& row) {
     if (row.evidence != Evidence::kSilence && row.evidence != Evidence::kHint) return;
     check_fleet(picture, row);
     if (row.evidence == Evidence::kHint) return;
-    check_heard(picture, row);
+    check_heard(row);
     check_floor(row);
     check_brake(row);
   }
@@ -71,18 +80,13 @@ class NoEarlySilence : public Checker {
              say(policy().worker_lease));
   }
 
-  void check_heard(const Picture& picture, const RecoveryRow& row) {
+  void check_heard(const RecoveryRow& row) {
     const auto found = heard_.find({row.worker, row.incarnation});
-    if (found != heard_.end()) {
-      const auto& times = found->second;
-      const auto last = std::find_if(times.rbegin(), times.rend(),
-                                     [&](Instant heard) { return heard <= row.at; });
-      if (last != times.rend()) too_early(row, "it was heard", *last);
-    }
-    const WorkerRow* worker = picture.workers().find_before(row.worker);
-    if (worker != nullptr && worker->incarnation == row.incarnation) {
-      too_early(row, "it registered", worker->registered_at);
-    }
+    if (found == heard_.end()) return;
+    const auto& times = found->second;
+    const auto last =
+        std::find_if(times.rbegin(), times.rend(), [&](Instant heard) { return heard <= row.at; });
+    if (last != times.rend()) too_early(row, "it was heard", *last);
   }
 
   void check_floor(const RecoveryRow& row) {
