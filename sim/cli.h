@@ -1,5 +1,6 @@
 #pragma once
 // The command line of vortex-sim.
+// Parsing is apart from doing, so that a wrong option is refused before anything runs.
 
 #include <span>
 #include <string_view>

@@ -1,5 +1,6 @@
 #pragma once
 // The parts of drawing a Setup from a seed, one per subject. See sim/setup.h.
+// Each subject draws from its own stream, so a draw left out shifts none of the others.
 
 #include "base/rng.h"
 #include "sim/setup.h"

@@ -84,7 +84,8 @@ void draw_faults(Setup& setup, Rng rng) {
     const auto kind = static_cast<FaultKind>(i);
     Rng own = rng.fork(i);
     if (!setup.is_on(kind)) continue;
-    const std::int64_t count = kind == FaultKind::kMassLoss ? 1 : own.between(1, 4);
+    const bool once = kind == FaultKind::kMassLoss || kind == FaultKind::kTwin;
+    const std::int64_t count = once ? 1 : own.between(1, 4);
     for (std::int64_t n = 0; n < count; ++n) add_fault(setup, own, kind);
   }
 }

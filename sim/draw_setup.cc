@@ -69,8 +69,8 @@ WorkerInfo draw_info(Rng& rng, std::uint32_t worker, std::uint32_t machine) {
 
 HostClock draw_clock(Setup& setup, Rng& rng, std::int64_t ppm_max) {
   const Duration offset = seconds(rng.between(0, 100'000));
-  const std::int64_t ppm = setup.is_on(FaultKind::kClockRates) ? rng.between(-ppm_max, ppm_max) : 0;
-  return {offset, ppm};
+  const std::int64_t ppm = rng.between(-ppm_max, ppm_max);
+  return {offset, setup.is_on(FaultKind::kClockRates) ? ppm : 0};
 }
 
 void draw_switches(Setup& setup, Rng& rng) {
@@ -174,21 +174,29 @@ void draw_strengths(Setup& setup, Rng rng) {
 Setup draw_setup(const Case& c) {
   Setup setup;
   setup.seed = c.seed;
+  // One stream per subject, in an order that is only ever added to: saved cases depend on it.
   Rng root(c.seed);
   Rng switches = root.fork(1);
-  setup.scenario = draw_scenario(c, switches);
+  Rng timings = root.fork(2);
+  Rng cluster = root.fork(3);
+  Rng strengths = root.fork(4);
+  Rng faults = root.fork(5);
+  Rng workload = root.fork(6);
+  Rng frame = root.fork(7);
+  setup.scenario = draw_scenario(c, frame);
+  const std::int64_t leases = frame.between(5, 12);
   draw_switches(setup, switches);
   for (const FaultKind kind : c.off) setup.on[static_cast<std::size_t>(kind)] = false;
-  setup.timings = draw_timings(root.fork(2));
-  setup.faults_end = Instant{} + setup.timings.policy.worker_lease * switches.between(5, 12);
-  draw_cluster(setup, root.fork(3));
-  draw_strengths(setup, root.fork(4));
+  setup.timings = draw_timings(timings);
+  setup.faults_end = Instant{} + setup.timings.policy.worker_lease * leases;
+  draw_cluster(setup, cluster);
+  draw_strengths(setup, strengths);
   if (setup.scenario == Scenario::kSwarm) {
-    draw_faults(setup, root.fork(5));
+    draw_faults(setup, faults);
   } else {
-    direct_faults(setup, root.fork(5));
+    direct_faults(setup, faults);
   }
-  draw_workload(setup, root.fork(6));
+  draw_workload(setup, workload);
   leave_out(setup, c);
   return setup;
 }

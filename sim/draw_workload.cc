@@ -99,6 +99,10 @@ NodeTraits draw_traits(const Setup& setup, Rng& rng) {
   traits.poison = poison && setup.is_on(FaultKind::kTaskPoison);
   traits.ignores_term = rng.chance(150);
   if (rng.chance(30)) traits.no_start_permille = 500;
+  const bool slow_start = rng.chance(25);
+  if (slow_start && setup.is_on(FaultKind::kTaskHangs)) {
+    traits.slow_start_permille = rng.chance(500) ? 1000 : 500;
+  }
   if (rng.chance(400)) traits.progress_every = share(rng, lease, 50, 1500);
   traits.checkpoints = rng.chance(300);
   return traits;

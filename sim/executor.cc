@@ -15,7 +15,8 @@ void Executor::serve(WorkerId worker, Incarnation incarnation) {
 
 void Executor::start(const Assignment& assignment) {
   const Fate fate = fate_of(scene_.setup, assignment);
-  const Duration takes = rng_.between(micros(200), millis(5));
+  Duration takes = rng_.between(micros(200), millis(5));
+  if (fate.slow_start) takes = scene_.setup.timings.policy.scheduled_timeout * 3;
   if (fate.end == Fate::End::kCouldNotStart) {
     scene_.agenda.after(takes, process_.mine([this, attempt = assignment.attempt] {
       callbacks_.tell(agent::ProcessCouldNotStart{attempt, 2, "no such file"});
@@ -103,6 +104,14 @@ void Executor::kill(Attempt attempt) {
     }
     // The grace ends by the executor's own timer: a paused executor kills late.
     scene_.agenda.after(kill_time, process_.mine([this, id] { end_by_signal(id); }));
+  }
+}
+
+void Executor::lose_all() {
+  std::vector<std::uint64_t> ids;
+  for (const auto& [id, running] : running_) ids.push_back(id);
+  for (const std::uint64_t id : ids) {
+    ended(id, {running_.at(id).attempt, Failed{Failed::Cause::kSignal, 9, "killed"}});
   }
 }
 

@@ -31,6 +31,8 @@ class Executor {
   void serve(WorkerId worker, Incarnation incarnation);
   void start(const Assignment& assignment);
   void kill(Attempt attempt);
+  // Somebody else kills everything; the executor sees it as soon as it runs.
+  void lose_all();
   // Everything ends now, and nobody is told.
   void kill_all();
 

@@ -1,5 +1,6 @@
 #pragma once
 // Facts of a history in two short forms: as lines for people, and as numbers for the hash.
+// For traces only: nothing here decides anything, and the history hash does not depend on it.
 
 #include <string>
 #include <vector>

@@ -46,6 +46,7 @@ Fate fate_of(const Setup& setup, const Assignment& assignment) {
       traits.ignores_term ? kForever : share(rng, kill_time, 0, rng.chance(300) ? 990 : 100);
   fate.progress_every = traits.progress_every;
   fate.checkpoints = traits.checkpoints;
+  fate.slow_start = rng.chance(traits.slow_start_permille);
   const bool fails = rng.chance(traits.fail_permille);
   // Whoever hangs does so once or twice, else nothing would end within any bound.
   const bool hangs = rng.chance(traits.hang_permille) && assignment.number <= 2;

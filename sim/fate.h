@@ -19,6 +19,7 @@ struct Fate {
   Duration obeys_term_after;  // when asked to end; beyond the kill time it has to be killed
   Duration progress_every;    // zero: says nothing
   bool checkpoints = false;
+  bool slow_start = false;
 };
 
 const NodeTraits& traits_of(const Setup& setup, const Assignment& assignment);

@@ -7,13 +7,14 @@ namespace vortex::sim {
 namespace {
 
 constexpr std::array<std::string_view, kFaultKinds> kFaultNames{
-    "slow-links",   "lossy-links",       "repeated-requests", "slow-store",       "store-aborts",
-    "lost-answers", "crash-at-boundary", "clock-rates",       "clock-off-margin", "task-failures",
-    "task-hangs",   "task-poison",       "operator",          "cut-one-way",      "cut-both-ways",
-    "clog",         "isolate-host",      "store-stall",       "store-outage",     "store-failover",
-    "store-full",   "controller-crash",  "controller-pause",  "worker-crash",     "worker-pause",
-    "worker-drain", "supervisor-crash",  "host-crash",        "mass-loss",        "forged-hint",
-    "wall-jump",
+    "slow-links",       "lossy-links",      "repeated-requests", "slow-store",
+    "store-aborts",     "lost-answers",     "crash-at-boundary", "clock-rates",
+    "clock-off-margin", "task-failures",    "task-hangs",        "task-poison",
+    "operator",         "cut-one-way",      "cut-both-ways",     "clog",
+    "isolate-host",     "store-stall",      "store-outage",      "store-failover",
+    "store-full",       "controller-crash", "controller-pause",  "worker-crash",
+    "worker-pause",     "worker-drain",     "supervisor-crash",  "host-crash",
+    "mass-loss",        "forged-hint",      "wall-jump",         "twin",
 };
 
 constexpr std::array<std::string_view, kScenarios> kScenarioNames{

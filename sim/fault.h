@@ -46,6 +46,7 @@ enum class FaultKind : std::uint8_t {
   kMassLoss,  // more than half of the workers' hosts fall silent at once
   kForgedHint,
   kWallJump,
+  kTwin,  // a second life is started while the first stands still with its supervisor gone
   kCount,
 };
 inline constexpr std::size_t kFaultKinds = static_cast<std::size_t>(FaultKind::kCount);

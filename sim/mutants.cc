@@ -6,6 +6,7 @@
 #include "sim/runner.h"
 
 #ifdef VX_PLANTED_BUGS
+#include <algorithm>
 #include <array>
 #include <map>
 #include <new>
@@ -31,6 +32,7 @@ int run_mutants(const MutantOrder&) {
 namespace {
 
 constexpr auto kBugs = static_cast<std::size_t>(PlantedBug::kCount);
+constexpr std::uint64_t kControlSeeds = 500;
 
 struct Hunt {
   bool found = false;
@@ -54,7 +56,8 @@ Case nth_case(const MutantOrder& order, std::uint64_t n) {
 [[noreturn]] void hunt(Hunts& hunts, std::size_t bug, const MutantOrder& order) {
   planted_bug = static_cast<PlantedBug>(bug);
   Hunt& mine = hunts[bug];
-  for (std::uint64_t n = 0; n < order.budget; ++n) {
+  const std::uint64_t budget = bug == 0 ? std::min(order.budget, kControlSeeds) : order.budget;
+  for (std::uint64_t n = 0; n < budget; ++n) {
     const Case c = nth_case(order, n);
     mine.tried = n + 1;
     mine.seed = c.seed;
@@ -89,8 +92,13 @@ int print_table(const Hunts& hunts) {
     fmt::print("{:<40} {:<40} {:>8} {:<24} {:>6}\n", kPlantedBugNames[bug],
                h.found ? h.invariant.data() : "NOT FOUND", h.seed, to_text(h.scenario), h.tried);
   }
+  // A simulator that cries over the right code as well has found nothing.
+  const Hunt& control = hunts[0];
+  fmt::print("{:<40} {:<40} {:>8} {:<24} {:>6}\n", "control: none planted",
+             control.found ? control.invariant.data() : "clean", control.seed,
+             to_text(control.scenario), control.tried);
   fmt::print("mutants={} found={}\n", kBugs - 1, found);
-  return found == kBugs - 1 ? 0 : 1;
+  return found == kBugs - 1 && !control.found ? 0 : 1;
 }
 
 }  // namespace
@@ -101,7 +109,7 @@ int run_mutants(const MutantOrder& order) {
   VX_ASSERT(memory != MAP_FAILED);
   auto& hunts = *new (memory) Hunts;
   std::map<pid_t, std::size_t> running;
-  for (std::size_t bug = 1; bug < kBugs; ++bug) {
+  for (std::size_t bug = 0; bug < kBugs; ++bug) {
     if (running.size() >= order.jobs) reap(hunts, running);
     const pid_t child = ::fork();
     VX_ASSERT(child >= 0);

@@ -1,5 +1,6 @@
 #pragma once
 // Saved cases: what once broke stays in the house and runs again with every test.
+// A case is a seed and what is left out of it, so a saved one is small and replays exactly.
 
 #include <expected>
 #include <string>

@@ -1,5 +1,6 @@
 #pragma once
 // What everything in one simulated world shares: time, links, the store, and who writes it down.
+// Owned by the world and handed to every host; it outlives them all.
 
 #include <cstdint>
 #include <utility>

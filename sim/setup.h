@@ -50,7 +50,8 @@ struct NodeTraits {
   bool poison = false;  // kills the worker process it runs in
   bool ignores_term = false;
   std::uint32_t no_start_permille = 0;
-  Duration progress_every;  // zero: says nothing
+  std::uint32_t slow_start_permille = 0;  // is not up before the limit for starting
+  Duration progress_every;                // zero: says nothing
   bool checkpoints = false;
 };
 

@@ -60,8 +60,12 @@ void WorkerHost::boot() {
 }
 
 void WorkerHost::start_process() {
+  end_earlier();
+  executor_.kill_all();  // nothing of an earlier process may be left
   process_.begin();
-  last_incarnation_ = last_incarnation_.next();
+  // Lives are numbered by a clock: what a process adds by itself never reaches the next one's.
+  constexpr std::uint64_t kStride = 100;
+  last_incarnation_ = {(last_incarnation_.value / kStride + 1) * kStride};
   const Timings& timings = scene_.setup.timings;
   agent::AgentConfig config;
   config.info = setup_.info;
@@ -202,6 +206,7 @@ void WorkerHost::crash_both() {
 void WorkerHost::host_down() {
   if (!host_up_) return;
   host_up_ = false;
+  end_earlier();
   note("the host dies");
   supervisor_.die();
   executor_.kill_all();
@@ -258,6 +263,31 @@ void WorkerHost::come_back() {
   host_up();
   boot();
   if (!process_.is_alive()) respawn_after(millis(100));
+}
+
+bool WorkerHost::is_registered() const {
+  return agent_ && std::holds_alternative<agent::Serving>(agent_->session());
+}
+
+void WorkerHost::leave_to_twin() {
+  pause();
+  may_respawn_ = false;
+  supervisor_.die();
+  executor_.lose_all();
+}
+
+void WorkerHost::take_over(WorkerHost& earlier) {
+  last_incarnation_ = earlier.last_incarnation_;
+  boot();
+  earlier_ = &earlier;
+}
+
+// A supervisor that starts anew ends whatever it finds of an earlier life.
+void WorkerHost::end_earlier() {
+  if (WorkerHost* earlier = std::exchange(earlier_, nullptr)) {
+    last_incarnation_ = std::max(last_incarnation_, earlier->last_incarnation_);
+    earlier->host_down();
+  }
 }
 
 core::ProbeOutcome WorkerHost::probe() const {

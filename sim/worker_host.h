@@ -26,6 +26,8 @@ class WorkerHost {
   std::uint32_t machine() const { return setup_.machine; }
   Incarnation incarnation() const { return last_incarnation_; }
   bool runs() const { return process_.runs(); }
+  // A controller has accepted this life.
+  bool is_registered() const;
   bool is_alive() const { return process_.is_alive(); }
   std::size_t tasks_running() const { return executor_.running(); }
 
@@ -43,10 +45,15 @@ class WorkerHost {
   void stay_down() { may_respawn_ = false; }
   void come_back();  // whatever happened to it before
 
+  // Stands still without a supervisor, its tasks are ended, another life takes its place.
+  void leave_to_twin();
+  void take_over(WorkerHost& earlier);
+
   core::ProbeOutcome probe() const;
 
  private:
   void start_process();
+  void end_earlier();
   void feed(agent::Input input);
   void perform(agent::SendRegister& send);
   void perform(agent::SendSync& send);
@@ -75,6 +82,7 @@ class WorkerHost {
   bool host_up_ = true;
   bool may_respawn_ = true;
   std::uint32_t forged_ = 0;
+  WorkerHost* earlier_ = nullptr;  // a life on the same host whose place this one took
 };
 
 }  // namespace vortex::sim

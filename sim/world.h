@@ -49,6 +49,7 @@ class World {
   void strike_machine(std::uint32_t machine, bool on);
   void strike_most(const Fault& fault, bool on);
   void forge_hint(const Fault& fault, bool on);
+  void start_twin(const Fault& fault);
   void jump_wall(const Fault& fault);
   // world_heal.cc
   void heal();
@@ -64,6 +65,7 @@ class World {
   Rng rng_;
   std::unique_ptr<Scene> scene_;
   std::vector<std::unique_ptr<WorkerHost>> workers_;
+  std::vector<std::unique_ptr<WorkerHost>> replaced_;  // earlier lives whose place is taken
   std::vector<std::unique_ptr<Controller>> controllers_;
   std::unique_ptr<Clients> clients_;
   std::vector<std::unique_ptr<LeaseAgent>> agents_;

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "sim/world.h"
@@ -23,6 +25,8 @@ void World::begin_fault(const Fault& fault) {
       return strike_most(fault, true);
     case FaultKind::kForgedHint:
       return forge_hint(fault, true);
+    case FaultKind::kTwin:
+      return start_twin(fault);
     default:
       break;
   }
@@ -145,6 +149,26 @@ void World::forge_hint(const Fault& fault, bool on) {
     scene_->network.clog(worker.host(), setup_.controller_host(c), on);
   }
   worker.forge_hint(on);
+}
+
+// The old life is stopped and its supervisor dies; the next supervisor ends what is left of its
+// tasks and starts a new life. When the old one continues, it has to find out.
+void World::start_twin(const Fault& fault) {
+  // One that no controller has met can not tell a later life from a clock that went back.
+  if (!workers_[fault.a]->runs() || !workers_[fault.a]->is_registered()) return;
+  auto twin = std::make_unique<WorkerHost>(*scene_, fault.a, rng_.fork(500 + fault.a));
+  std::unique_ptr<WorkerHost> old = std::exchange(workers_[fault.a], std::move(twin));
+  old->leave_to_twin();
+  workers_[fault.a]->take_over(*old);
+  scene_->agenda.after(fault.lasts, [this, host = old.get(), w = fault.a] {
+    // While no controller has met the new life, nothing could tell the old one apart.
+    if (workers_[w]->is_registered()) {
+      host->resume();
+    } else {
+      host->host_down();
+    }
+  });
+  replaced_.push_back(std::move(old));
 }
 
 void World::jump_wall(const Fault& fault) {

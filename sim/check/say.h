@@ -1,5 +1,6 @@
 #pragma once
 // Short texts for what a violation names: ids, epochs, holders, times.
+// The checkers speak to people: keep ids, epochs and times in, and the sentence short.
 
 #include <string>
 

@@ -1,5 +1,6 @@
 #pragma once
 // Short ways to write specifications in tests, and the laws that every compiled plan obeys.
+// They build the smallest specification that shows one thing, so that a test reads as its claim.
 
 #include <initializer_list>
 #include <string>

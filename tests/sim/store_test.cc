@@ -1,0 +1,103 @@
+#include "sim/store.h"
+
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "core/policy.h"
+#include "sim/draw.h"
+
+namespace vortex::sim {
+namespace {
+
+// A store alone with one controller host, and no fault unless the test makes one.
+class StoreTest : public testing::Test {
+ protected:
+  static sim::Setup calm() {
+    sim::Setup setup;
+    setup.controllers = 1;
+    setup.timings.store_limit = seconds(1);
+    return setup;
+  }
+
+  std::shared_ptr<const CommitRequest> request(Term term, RunId run) {
+    auto out = std::make_shared<CommitRequest>();
+    out->term = term;
+    RunRow row;
+    row.id = run;
+    row.plan = std::make_shared<const DagPlan>();
+    row.request = std::make_shared<const RunRequest>();
+    out->rows.runs.push_back(row);
+    return out;
+  }
+
+  std::optional<CommitOutcome> commit(Term term, RunId run) {
+    std::optional<CommitOutcome> outcome;
+    store.commit(setup.controller_host(0), request(term, run),
+                 [&](CommitOutcome o) { outcome = o; });
+    while (!agenda.empty() && !outcome) agenda.run_next();
+    return outcome;
+  }
+
+  bool has(RunId run) const { return store.tables().run_image(run).has_value(); }
+
+  sim::Setup setup = calm();
+  Agenda agenda{Rng(1)};
+  Network network{agenda, Rng(2), setup.store_host().value + 1, LinkStrength{}};
+  Recorder recorder{agenda, core::Policy{}, {}};
+  SimStore store{agenda, network, recorder, setup, Rng(3)};
+};
+
+TEST_F(StoreTest, ACommitOfTheLeaderIsDurable) {
+  const auto term = store.acquire(ControllerId("c0"), seconds(10));
+  ASSERT_TRUE(term);
+  EXPECT_EQ(commit(*term, {1}), CommitOutcome::kCommitted);
+  EXPECT_TRUE(has({1}));
+}
+
+TEST_F(StoreTest, AFormerLeaderIsFencedAndChangesNothing) {
+  const auto old_term = store.acquire(ControllerId("c0"), seconds(10));
+  store.free_lease(*old_term);
+  const auto term = store.acquire(ControllerId("c1"), seconds(10));
+  ASSERT_GT(*term, *old_term);
+  EXPECT_EQ(commit(*old_term, {1}), CommitOutcome::kFenced);
+  EXPECT_FALSE(has({1}));
+}
+
+TEST_F(StoreTest, AFullDiskRefusesAndLeavesNothing) {
+  const auto term = store.acquire(ControllerId("c0"), seconds(10));
+  store.full(true);
+  EXPECT_EQ(commit(*term, {1}), CommitOutcome::kRefused);
+  EXPECT_FALSE(has({1}));
+  store.full(false);
+  EXPECT_EQ(commit(*term, {1}), CommitOutcome::kCommitted);
+}
+
+TEST_F(StoreTest, ALostAnswerLeavesTheCallerInDoubtThoughItHappened) {
+  const auto term = store.acquire(ControllerId("c0"), seconds(10));
+  network.cut(setup.store_host(), setup.controller_host(0), true);
+  EXPECT_EQ(commit(*term, {1}), CommitOutcome::kUnknown);
+  EXPECT_TRUE(has({1}));
+}
+
+TEST_F(StoreTest, ALostRequestLeavesTheCallerInDoubtThoughNothingHappened) {
+  const auto term = store.acquire(ControllerId("c0"), seconds(10));
+  network.cut(setup.controller_host(0), setup.store_host(), true);
+  EXPECT_EQ(commit(*term, {1}), CommitOutcome::kUnknown);
+  EXPECT_FALSE(has({1}));
+}
+
+TEST_F(StoreTest, WhoeverHoldsTheLeaseKeepsItUntilItEnds) {
+  ASSERT_TRUE(store.acquire(ControllerId("c0"), seconds(10)));
+  EXPECT_FALSE(store.acquire(ControllerId("c1"), seconds(10)));
+}
+
+TEST_F(StoreTest, TheHolderThatAsksAgainGetsAHigherTerm) {
+  const auto first = store.acquire(ControllerId("c0"), seconds(10));
+  const auto second = store.acquire(ControllerId("c0"), seconds(10));
+  ASSERT_TRUE(first && second);
+  EXPECT_GT(*second, *first);
+}
+
+}  // namespace
+}  // namespace vortex::sim
