@@ -91,9 +91,8 @@ void Controller::perform(const lead::TryAcquire& order) {
 void Controller::perform(const lead::Renew& order) {
   using Answer = decltype(lead::RenewAnswer::result);
   const auto tell = [this, call = order.call, life = process_.life()](Answer result) {
-    process_.run_in(life, [this, call, result] {
-      feed_leadership(lead::RenewAnswer{call, result});
-    });
+    process_.run_in(life,
+                    [this, call, result] { feed_leadership(lead::RenewAnswer{call, result}); });
   };
   const auto serve = [tell, order](SimStore& store) -> SimStore::Answer {
     Answer answer = lead::Unavailable{};

@@ -50,7 +50,7 @@ class Shrinker {
     }
   }
 
-  void drop_from(std::set<std::uint32_t> Case::*list, std::size_t count) {
+  void drop_from(std::set<std::uint32_t> Case::* list, std::size_t count) {
     for (std::size_t chunk = std::max<std::size_t>(count / 2, 1); count > 0; chunk /= 2) {
       for (std::size_t first = 0; first < count; first += chunk) {
         Case candidate = result_.small;

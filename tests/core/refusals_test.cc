@@ -189,9 +189,7 @@ TEST_F(Refusals, CallsThatAreMalformedOldOrOfAnotherLife) {
   EXPECT_EQ(sync_fault([](auto& r) { r.seq = 0; }), Why::kMalformed);
   EXPECT_EQ(sync_fault([](auto& r) { r.slots = 1'000'000; }), Why::kMalformed);
   EXPECT_EQ(sync_fault([](auto& r) { r.wait = millis(-1); }), Why::kMalformed);
-  EXPECT_EQ(sync_fault([&](auto& r) {
-              r.held = {{running_, Progress{101, ""}}};
-            }),
+  EXPECT_EQ(sync_fault([&](auto& r) { r.held = {{running_, Progress{101, ""}}}; }),
             Why::kMalformed);
   EXPECT_EQ(sync_fault([](auto& r) { r.seq -= 1; }), Why::kOldMessage);
   EXPECT_EQ(sync_fault([](auto& r) { r.worker = WorkerId("nobody"); }), Why::kUnknownWorker);

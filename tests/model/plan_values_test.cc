@@ -104,10 +104,7 @@ std::vector<Bound> retry_bounds() {
       {"jitter", [](auto& n) { retry(n).backoff.jitter_permille = 1000; },
        [](auto& n) { retry(n).backoff.jitter_permille = 1001; }, "jitter in permille is 1001"},
       {"exit_low", [](auto& n) { retry(n).unless_exit = {1}; },
-       [](auto& n) {
-         retry(n).unless_exit = {2, 0};
-       },
-       "exit code in unless_exit is 0"},
+       [](auto& n) { retry(n).unless_exit = {2, 0}; }, "exit code in unless_exit is 0"},
       {"exit_high", [](auto& n) { retry(n).unless_exit = {255}; },
        [](auto& n) { retry(n).unless_exit = {256}; }, "1 to 255"},
       {"exits", [](auto& n) { retry(n).unless_exit.assign(kListMax, 2); },
@@ -127,30 +124,13 @@ std::vector<Bound> requirement_bounds() {
        "runtime 'python\\x0a' holds a control character"},
       {"worker", [](auto& n) { n.requirements.worker = WorkerId(text(kLabelBytesMax)); },
        [](auto& n) { n.requirements.worker = WorkerId(text(kLabelBytesMax + 1)); }, "worker"},
-      {"label_name",
-       [](auto& n) {
-         n.requirements.labels = {{"example.org/zone", ""}};
-       },
-       [](auto& n) {
-         n.requirements.labels = {{"", "x"}};
-       },
-       "label name is empty"},
-      {"label_twice",
-       [](auto& n) {
-         n.requirements.labels = {{"b", "1"}, {"a", "1"}};
-       },
-       [](auto& n) {
-         n.requirements.labels = {{"a", "1"}, {"b", "1"}, {"a", "2"}};
-       },
+      {"label_name", [](auto& n) { n.requirements.labels = {{"example.org/zone", ""}}; },
+       [](auto& n) { n.requirements.labels = {{"", "x"}}; }, "label name is empty"},
+      {"label_twice", [](auto& n) { n.requirements.labels = {{"b", "1"}, {"a", "1"}}; },
+       [](auto& n) { n.requirements.labels = {{"a", "1"}, {"b", "1"}, {"a", "2"}}; },
        "label name 'a' is given twice"},
-      {"label_value",
-       [](auto& n) {
-         n.requirements.labels = {{"a", text(kLabelBytesMax)}};
-       },
-       [](auto& n) {
-         n.requirements.labels = {{"a", text(kLabelBytesMax + 1)}};
-       },
-       "label value"},
+      {"label_value", [](auto& n) { n.requirements.labels = {{"a", text(kLabelBytesMax)}}; },
+       [](auto& n) { n.requirements.labels = {{"a", text(kLabelBytesMax + 1)}}; }, "label value"},
       {"labels", [](auto& n) { many_labels(n, kEntriesMax); },
        [](auto& n) { many_labels(n, kEntriesMax + 1); }, "65 labels are too many"},
   };
@@ -162,29 +142,14 @@ std::vector<Bound> resource_bounds() {
        [](auto& n) { n.requirements.resources.cpu_milli = -1; }, "cpu in thousandths is -1"},
       {"memory", [](auto& n) { n.requirements.resources.memory_bytes = kAmountMax; },
        [](auto& n) { n.requirements.resources.memory_bytes = kAmountMax + 1; }, "memory in bytes"},
-      {"amount",
-       [](auto& n) {
-         n.requirements.resources.named = {{"tape", 0}};
-       },
-       [](auto& n) {
-         n.requirements.resources.named = {{"tape", -1}};
-       },
-       "resource 'tape' is -1"},
+      {"amount", [](auto& n) { n.requirements.resources.named = {{"tape", 0}}; },
+       [](auto& n) { n.requirements.resources.named = {{"tape", -1}}; }, "resource 'tape' is -1"},
       {"resource_name",
-       [](auto& n) {
-         n.requirements.resources.named = {{text(kNameBytesMax), 1}};
-       },
-       [](auto& n) {
-         n.requirements.resources.named = {{text(kNameBytesMax + 1), 1}};
-       },
+       [](auto& n) { n.requirements.resources.named = {{text(kNameBytesMax), 1}}; },
+       [](auto& n) { n.requirements.resources.named = {{text(kNameBytesMax + 1), 1}}; },
        "resource name"},
-      {"resource_twice",
-       [](auto& n) {
-         n.requirements.resources.named = {{"b", 1}, {"a", 1}};
-       },
-       [](auto& n) {
-         n.requirements.resources.named = {{"a", 1}, {"a", 1}};
-       },
+      {"resource_twice", [](auto& n) { n.requirements.resources.named = {{"b", 1}, {"a", 1}}; },
+       [](auto& n) { n.requirements.resources.named = {{"a", 1}, {"a", 1}}; },
        "resource name 'a' is given twice"},
       {"resources", [](auto& n) { many_resources(n, kEntriesMax); },
        [](auto& n) { many_resources(n, kEntriesMax + 1); }, "65 resources are too many"},
@@ -196,10 +161,7 @@ std::vector<Bound> map_bounds() {
       {"list", [](auto& n) { n.map = list({""}); }, [](auto& n) { n.map = list({}); },
        "list is empty"},
       {"item", [](auto& n) { n.map = list({text(kArgumentBytesMax)}); },
-       [](auto& n) {
-         n.map = list({"a", text(kArgumentBytesMax + 1)});
-       },
-       "item of the map"},
+       [](auto& n) { n.map = list({"a", text(kArgumentBytesMax + 1)}); }, "item of the map"},
       {"step", [](auto& n) { n.map = range(1, 1, -1); }, [](auto& n) { n.map = range(1, 1, 0); },
        "step"},
       {"range_up", [](auto& n) { n.map = range(2, 2); }, [](auto& n) { n.map = range(2, 1); },
@@ -222,18 +184,10 @@ std::vector<Bound> map_bounds() {
 
 std::vector<Bound> command_bounds() {
   return {
-      {"argument",
-       [](auto& n) {
-         n.command.argv = {"a", "", text(kArgumentBytesMax)};
-       },
-       [](auto& n) {
-         n.command.argv = {"a", text(kArgumentBytesMax + 1)};
-       },
-       "argument"},
+      {"argument", [](auto& n) { n.command.argv = {"a", "", text(kArgumentBytesMax)}; },
+       [](auto& n) { n.command.argv = {"a", text(kArgumentBytesMax + 1)}; }, "argument"},
       {"argument_zero", [](auto& n) { n.command.argv = {"a\n\xff"}; },
-       [](auto& n) {
-         n.command.argv = {"a", with_zero_byte()};
-       },
+       [](auto& n) { n.command.argv = {"a", with_zero_byte()}; },
        "argument 'a\\x00b' holds a zero byte"},
       {"program", [](auto& n) { n.command.argv = {}; }, [](auto& n) { n.command.argv = {""}; },
        "program"},
@@ -249,35 +203,14 @@ std::vector<Bound> command_bounds() {
        "program"},
       {"command", [](auto& n) { n.command.argv.assign(8, text(kCommandBytesMax / 8 - 1)); },
        [](auto& n) { n.command.argv.assign(8, text(kCommandBytesMax / 8)); }, "1048584 bytes"},
-      {"variable",
-       [](auto& n) {
-         n.command.env = {{"A", "x=y"}, {"B", ""}};
-       },
-       [](auto& n) {
-         n.command.env = {{"A=B", "x"}};
-       },
-       "environment variable 'A=B' holds a '='"},
+      {"variable", [](auto& n) { n.command.env = {{"A", "x=y"}, {"B", ""}}; },
+       [](auto& n) { n.command.env = {{"A=B", "x"}}; }, "environment variable 'A=B' holds a '='"},
       {"variable_empty", [](auto& n) { n.command.env = {}; },
-       [](auto& n) {
-         n.command.env = {{"", "x"}};
-       },
-       "empty"},
-      {"variable_twice",
-       [](auto& n) {
-         n.command.env = {{"B", ""}, {"A", ""}};
-       },
-       [](auto& n) {
-         n.command.env = {{"B", "1"}, {"A", "1"}, {"B", "1"}};
-       },
-       "'B' is given twice"},
-      {"value",
-       [](auto& n) {
-         n.command.env = {{"A", text(kArgumentBytesMax - 2)}};
-       },
-       [](auto& n) {
-         n.command.env = {{"A", text(kArgumentBytesMax - 1)}};
-       },
-       "environment value"},
+       [](auto& n) { n.command.env = {{"", "x"}}; }, "empty"},
+      {"variable_twice", [](auto& n) { n.command.env = {{"B", ""}, {"A", ""}}; },
+       [](auto& n) { n.command.env = {{"B", "1"}, {"A", "1"}, {"B", "1"}}; }, "'B' is given twice"},
+      {"value", [](auto& n) { n.command.env = {{"A", text(kArgumentBytesMax - 2)}}; },
+       [](auto& n) { n.command.env = {{"A", text(kArgumentBytesMax - 1)}}; }, "environment value"},
       {"workdir", [](auto& n) { n.command.workdir = text(kPathBytesMax); },
        [](auto& n) { n.command.workdir = text(kPathBytesMax + 1); }, "workdir"},
   };
@@ -285,14 +218,8 @@ std::vector<Bound> command_bounds() {
 
 std::vector<Bound> output_bounds() {
   return {
-      {"output",
-       [](auto& n) {
-         n.outputs = {"b", "a"};
-       },
-       [](auto& n) {
-         n.outputs = {"b", "a", "b"};
-       },
-       "output 'b' is given twice"},
+      {"output", [](auto& n) { n.outputs = {"b", "a"}; },
+       [](auto& n) { n.outputs = {"b", "a", "b"}; }, "output 'b' is given twice"},
       {"output_name", [](auto& n) { n.outputs = {"files"}; },
        [](auto& n) { n.outputs = {"my files"}; }, "output 'my files'"},
       {"outputs", [](auto& n) { many_outputs(n, kListMax); },

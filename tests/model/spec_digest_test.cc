@@ -47,14 +47,8 @@ std::map<std::string, Change> dag_changes() {
 std::map<std::string, Change> node_changes() {
   return {
       {"node name", [](auto&, auto& n) { n.name = "x"; }},
-      {"needs more",
-       [](auto&, auto& n) {
-         n.needs = {"a", "c"};
-       }},
-      {"needs in other order",
-       [](auto&, auto& n) {
-         n.needs = {"c", "a"};
-       }},
+      {"needs more", [](auto&, auto& n) { n.needs = {"a", "c"}; }},
+      {"needs in other order", [](auto&, auto& n) { n.needs = {"c", "a"}; }},
       {"needs none", [](auto&, auto& n) { n.needs.clear(); }},
       {"trigger", [](auto&, auto& n) { n.trigger = TriggerRule::kAllDone; }},
       {"priority", [](auto&, auto& n) { n.priority = -1; }},
@@ -63,10 +57,7 @@ std::map<std::string, Change> node_changes() {
       {"scheduled_timeout", [](auto&, auto& n) { n.scheduled_timeout = seconds(1); }},
       {"stale_after", [](auto&, auto& n) { n.stale_after = seconds(1); }},
       {"argv", [](auto&, auto& n) { n.command.argv = {"ls-l"}; }},
-      {"argv split",
-       [](auto&, auto& n) {
-         n.command.argv = {"ls", "-", "l"};
-       }},
+      {"argv split", [](auto&, auto& n) { n.command.argv = {"ls", "-", "l"}; }},
       {"argv to shell", [](auto&, auto& n) { n.command.argv.swap(n.command.shell); }},
       {"env", [](auto&, auto& n) { n.command.env[0].second = "2"; }},
       {"env name", [](auto&, auto& n) { n.command.env[0].first = "B"; }},
@@ -83,10 +74,7 @@ std::map<std::string, Change> policy_changes() {
       {"delay", [](auto&, auto& n) { n.retry->backoff.delay += micros(1); }},
       {"max_delay", [](auto&, auto& n) { n.retry->backoff.max_delay += micros(1); }},
       {"jitter", [](auto&, auto& n) { ++n.retry->backoff.jitter_permille; }},
-      {"unless_exit",
-       [](auto&, auto& n) {
-         n.retry->unless_exit = {2, 2};
-       }},
+      {"unless_exit", [](auto&, auto& n) { n.retry->unless_exit = {2, 2}; }},
       {"queue", [](auto&, auto& n) { n.requirements.queue = "q"; }},
       {"label", [](auto&, auto& n) { n.requirements.labels[0].second = "no"; }},
       {"label name", [](auto&, auto& n) { n.requirements.labels[0].first = "cpu"; }},
@@ -96,10 +84,7 @@ std::map<std::string, Change> policy_changes() {
       {"memory", [](auto&, auto& n) { ++n.requirements.resources.memory_bytes; }},
       {"resource", [](auto&, auto& n) { ++n.requirements.resources.named[0].second; }},
       {"map unset", [](auto&, auto& n) { n.map.reset(); }},
-      {"map list",
-       [](auto&, auto& n) {
-         n.map = list({"1", "9", "1"});
-       }},
+      {"map list", [](auto&, auto& n) { n.map = list({"1", "9", "1"}); }},
       {"map first", [](auto&, auto& n) { n.map = range(2, 9); }},
       {"map last", [](auto&, auto& n) { n.map = range(1, 8); }},
       {"map step", [](auto&, auto& n) { n.map = range(1, 9, 2); }},
