@@ -147,7 +147,8 @@ void serve_worker(Context& cx, WorkerIx ix, std::uint32_t& budget) {
 Served serve_class_once(Context& cx, ClassIx cls) {
   const QueueIx queue = cx.state.ready[cls].queue;
   for (const Offer& offer : cx.state.ready[queue].offers) {
-    if (!can_serve(cx, offer.worker, cls)) continue;
+    // One that just called is served after those that wait: it takes the best of all classes.
+    if (cx.worker(offer.worker).to_serve || !can_serve(cx, offer.worker, cls)) continue;
     // The set of offers changes under a grant, so at most one is made per walk.
     const Served served = try_grant(cx, cls, offer.worker);
     if (served != Served::kNothing) return served;
@@ -222,8 +223,8 @@ void tell_news(Context& cx, WorkerIx ix) {
 void dispatch(Context& cx) {
   // What is left when the budget is used up stays in its list and goes on in the next step.
   std::uint32_t budget = cx.state.policy.bulk_tasks_per_step;
-  serve_offering(cx, budget);
   serve_dirty(cx, budget);
+  serve_offering(cx, budget);
 }
 
 }  // namespace vortex::core

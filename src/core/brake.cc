@@ -82,7 +82,7 @@ Duration trickle_interval(const Policy& policy, std::uint32_t fleet) {
   return {minutes(1).us * 1000 / std::max<std::int64_t>(per_minute_milli, 1)};
 }
 
-void trickle(Context& cx, BrakeTrickle& phase) {
+void trickle(Context& cx) {
   const auto waiting = pending(cx);
   if (waiting.empty()) return release(cx);
   if (!cx.state.store_writable) return set_brake_timer(cx, cx.judged + kAskAgain);
@@ -91,8 +91,8 @@ void trickle(Context& cx, BrakeTrickle& phase) {
   for (const WorkerIx ix : waiting) {
     if (cx.judged >= lease_end(cx.state, cx.worker(ix))) ripe.push_back(ix);
   }
-  if (cx.judged >= phase.next_at && !ripe.empty()) {
-    phase.next_at = cx.judged + trickle_interval(cx.state.policy, count_fleet(cx).size);
+  if (cx.judged >= cx.state.next_trickle && !ripe.empty()) {
+    cx.state.next_trickle = cx.judged + trickle_interval(cx.state.policy, count_fleet(cx).size);
     lose_worker(cx, ripe[cx.state.rng.below(ripe.size())], Evidence::kSilence);
   }
   set_brake_timer(cx, cx.judged + kAskAgain);
@@ -127,7 +127,7 @@ void on_store_health(Context& cx, const StoreHealth& command) {
 void on_self_check(Context& cx, const SelfCheckResult& command) {
   if (!std::holds_alternative<BrakeHolding>(cx.state.brake)) return;
   if (!command.well || !cx.state.store_writable) return;
-  cx.state.brake = BrakeTrickle{cx.judged};
+  cx.state.brake = BrakeTrickle{};
   announce(cx, EventKind::kBrakeEngaged, "trickle");
   set_brake_timer(cx, cx.judged);
 }
@@ -138,7 +138,7 @@ void on_brake_timer(Context& cx) {
     cx.fx.self_check = true;
     return set_brake_timer(cx, cx.judged + kAskAgain);
   }
-  if (auto* phase = std::get_if<BrakeTrickle>(&cx.state.brake)) trickle(cx, *phase);
+  if (std::holds_alternative<BrakeTrickle>(cx.state.brake)) trickle(cx);
 }
 
 }  // namespace vortex::core

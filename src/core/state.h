@@ -42,9 +42,7 @@ struct PartitionLease {
 struct BrakeOff {};
 struct BrakeHolding {
 };  // nothing is reclaimed on weak evidence until we have proved ourselves well
-struct BrakeTrickle {  // proved well: reclaims in random order, a few at a time
-  Judged next_at;
-};
+struct BrakeTrickle {};  // proved well: reclaims in random order, a few at a time
 using Brake = std::variant<BrakeOff, BrakeHolding, BrakeTrickle>;
 
 struct KnownKey {
@@ -87,6 +85,7 @@ struct State {
   std::vector<WorkerIx> offering;  // workers that began to offer and have not been served yet
 
   Brake brake;
+  Judged next_trickle;  // not before this; kept while the brake is off, so that cycles add no rate
   bool store_writable = true;
   Judged silence_floor;  // no silence before this counts: an outage or a new term ended here
   std::vector<std::pair<Judged, WorkerIx>> weak_losses;  // by hint or silence, within one lease
