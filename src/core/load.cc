@@ -195,7 +195,7 @@ void make_missing(Context& cx, RunIx ix) {
 }
 
 void derive_levels(Context& cx, RunIx ix, std::uint32_t passed_before) {
-  Run& run = cx.run(ix);
+  const Run& run = cx.run(ix);
   if (run.levels_passed >= passed_before) return;
   cx.touch(ix);
   note_repair(cx, {}, "level marked done with open tasks");

@@ -53,7 +53,7 @@ void park(Context& cx, TaskList& list, TaskIx ix, Queued::Place place, Turn turn
 
 void place_task(Context& cx, TaskIx ix, Turn turn) {
   Task const& task = cx.task(ix);
-  Queued& queued = queued_of(cx, ix);
+  const Queued& queued = queued_of(cx, ix);
   if (queued.ready_at > cx.judged) {
     cx.state.timers.set(timer_of(ix), queued.ready_at);
     return;
