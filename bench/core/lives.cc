@@ -52,6 +52,7 @@ void run_laps(const Shape& shape, FleetSize size, std::uint32_t laps, Lives& liv
     const std::uint64_t calls_before = fleet.calls();
     core.watch().begin_lap();
     fleet.work_off(shape.tasks);
+    core.finish_bulk();
     const Cost work_cost = core.watch().lap();
     if (core.state().tasks.live() != 0) give_up("completed tasks are still live");
     lives.tasks_per_call = tasks / static_cast<double>(fleet.calls() - calls_before);

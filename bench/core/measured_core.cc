@@ -49,7 +49,7 @@ void MeasuredCore::let_pass(Duration time) {
 }
 
 void MeasuredCore::finish_bulk() {
-  while (!state_.bulk.empty()) apply(core::Tick{});
+  while (!state_.bulk.empty() || !state_.leftover.empty()) apply(core::Tick{});
 }
 
 std::int64_t heap_bytes() {

@@ -21,7 +21,7 @@ class MeasuredCore {
   std::vector<core::Reply> apply(const core::Command& command);
   // Ticks at the core's own pace until this much virtual time has passed.
   void let_pass(Duration time);
-  // Ticks until all tasks of submitted maps are made.
+  // Ticks until all tasks of submitted maps are made, and those of ended runs are freed.
   void finish_bulk();
 
   core::State& state() { return state_; }
