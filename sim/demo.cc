@@ -114,8 +114,11 @@ class Narrator {
   }
 
   void kill_busy(Instant at, bool with_supervisor) {
-    const auto busiest = std::ranges::max_element(
-        world_.workers(), {}, [](const auto& worker) { return worker->tasks_running(); });
+    // Two different ones: a worker that comes back at once would hide the first death.
+    const auto busiest = std::ranges::max_element(world_.workers(), {}, [this](const auto& worker) {
+      const bool spared = dead_since_.contains(worker->id().text);
+      return spared ? 0 : worker->tasks_running() + 1;
+    });
     WorkerHost& victim = **busiest;
     dead_since_[victim.id().text] = at;
     say(at, victim.id().text,
