@@ -26,7 +26,7 @@ std::string text_of(const WorkerId& worker, Incarnation incarnation) {
 
 std::string text_of(const Event& event) {
   std::string text(to_text(event.kind));
-  if (event.task) text += " " + to_text(*event.task, event.level);
+  if (event.task) text += " " + to_text(*event.task);
   if (event.run && !event.task) text += " " + to_text(*event.run);
   if (!event.worker.empty()) text += " on " + event.worker.text;
   for (const auto& [key, value] : event.data) {

@@ -31,9 +31,10 @@ Rng own_chance(const Setup& setup, const Attempt& attempt) {
 }  // namespace
 
 const NodeTraits& traits_of(const Setup& setup, const Assignment& assignment) {
-  const std::uint32_t draft = draft_of(*assignment.plan);
+  const auto& work = std::get<PlannedWork>(assignment.work);
+  const std::uint32_t draft = draft_of(*work.plan);
   VX_ASSERT(draft < setup.drafts.size());
-  return setup.drafts[draft].traits[assignment.plan->nodes[assignment.node].spec];
+  return setup.drafts[draft].traits[work.plan->nodes[work.node].spec];
 }
 
 Fate fate_of(const Setup& setup, const Assignment& assignment) {

@@ -123,7 +123,10 @@ TaskIx make_task(Context& cx, RunIx run_ix, std::uint32_t node, std::uint32_t in
   Run& run = cx.run(run_ix);
   run.tasks[index] = ix;
   ++run.nodes[node].created;
+  ++run.made[number_of(TaskState::kWaiting)];
+  cx.count(std::nullopt, TaskState::kWaiting);
   cx.touch(ix);
+  cx.touch(run_ix);
   return ix;
 }
 

@@ -44,7 +44,6 @@ void Context::event(EventKind kind, About about, std::initializer_list<EventFiel
   if (about.task.valid()) {
     const Task& t = task(about.task);
     e.task = id_of(t);
-    e.level = run_of(t).plan->nodes[t.node].level;
     e.run = e.task->run;
   }
   if (about.run.valid()) e.run = run(about.run).id;
@@ -59,13 +58,19 @@ void Context::refuse(RequestId request, RefusalKind kind, std::string detail) {
   reply(request, Refusal{kind, std::move(detail), std::nullopt, std::nullopt});
 }
 
+void Context::count(std::optional<TaskState> from, TaskState to) {
+  if (from) --state.counters.tasks[number_of(*from)];
+  ++state.counters.tasks[number_of(to)];
+  touch_counters();
+}
+
 void Context::write_task(TaskIx ix) {
   Task& t = task(ix);
   t.dirty = false;
   TaskRow& row = fx.rows.tasks.emplace_back();
   row.id = id_of(t);
   row.node = t.node;
-  row.level = run_of(t).plan->nodes[t.node].level;
+  row.level = row.id.level;
   row.state = t.state();
   row.epoch = t.epoch;
   row.counters = t.counters;
@@ -84,6 +89,9 @@ void Context::write_task(TaskIx ix) {
     row.ready_at = state.clock.term_time(queued->ready_at);
     row.recovery = queued->recovery;
     if (queued->last_worker.valid()) row.previous_worker = worker(queued->last_worker).info->id;
+  }
+  if (const auto* end = std::get_if<Final>(&t.phase); end && end->worker.valid()) {
+    row.worker = worker(end->worker).info->id;
   }
   if (t.notes) {
     row.step = t.notes->step;
@@ -107,6 +115,7 @@ void Context::write_run(RunIx ix) {
   row.levels_passed = r.levels_passed;
   row.timeout_at = r.timeout_at == kJudgedNever ? kNever : state.clock.term_time(r.timeout_at);
   row.stopped = r.stopped_maps;
+  row.made = r.made;
 }
 
 void Context::write_worker(WorkerIx ix) {

@@ -6,6 +6,7 @@
 
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,7 +33,10 @@ class Context {
   const NodeSpec& spec_of(const Task& task) {
     return state.runs[task.run].plan->node_spec(task.node);
   }
-  TaskId id_of(const Task& task) { return {state.runs[task.run].id, task.index}; }
+  TaskId id_of(const Task& task) {
+    const Run& run = state.runs[task.run];
+    return {run.id, task.index, run.plan->nodes[task.node].level};
+  }
   Attempt attempt_of(const Task& task) { return {id_of(task), task.epoch}; }
 
   void touch(TaskIx ix);
@@ -40,6 +44,8 @@ class Context {
   void touch(WorkerIx ix);
   void touch(const MachineId& id);
   void touch_counters() { counters_dirty_ = true; }
+  // A task came into being (from: unset) or changed its state: the totals follow.
+  void count(std::optional<TaskState> from, TaskState to);
 
   // Who the event is about; what is unset stays empty.
   struct About {

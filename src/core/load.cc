@@ -88,7 +88,7 @@ Phase phase_from(Context& cx, const TaskRow& row, const NodeSpec& spec, WorkerIx
       return running;
     }
     default:
-      return Final{row.state};
+      return Final{row.state, cx.state.workers.find(row.worker)};
   }
 }
 
@@ -128,6 +128,8 @@ void restore_task(Context& cx, RunIx run_ix, const TaskRow& row) {
   run.tasks[row.id.index] = ix;
   NodeRun& node = run.nodes[task.node];
   ++node.created;
+  ++run.made[number_of(task.state())];
+  if (orphan) cx.count(row.state, TaskState::kQueued), cx.touch(run_ix);
   if (is_final(row.state)) count_final(node, row.state);
   if (orphan) ++task.counters.releases, note_repair(cx, ix, "held by a worker that is unknown");
   if (!row.level) cx.touch(ix), note_repair(cx, ix, "task without a level");
@@ -201,6 +203,19 @@ void derive_levels(Context& cx, RunIx ix, std::uint32_t passed_before) {
   note_repair(cx, {}, "level marked done with open tasks");
 }
 
+// The totals follow the rows that are really there, whatever the run's own row says.
+void correct_totals(Context& cx, RunIx ix, const RunImage& image) {
+  TaskCounts there{};
+  for (const TaskRow& task : image.tasks) ++there[number_of(task.state)];
+  if (there == image.run.made) return;
+  TaskTotals& totals = cx.state.counters.tasks;
+  for (std::size_t i = 0; i < kTaskStates; ++i) {
+    totals[i] = totals[i] + there[i] - image.run.made[i];
+  }
+  cx.touch(ix);
+  cx.touch_counters();
+}
+
 }  // namespace
 
 RunIx restore_run(Context& cx, const RunImage& image) {
@@ -212,6 +227,7 @@ RunIx restore_run(Context& cx, const RunImage& image) {
   run.paused = row.paused;
   run.created_at = row.created_at;
   run.levels_known = row.levels_passed;
+  correct_totals(cx, ix, image);
   for (const TaskRow& task : image.tasks) restore_task(cx, ix, task);
   make_missing(cx, ix);
   for (const TaskDataRow& data : image.data) {

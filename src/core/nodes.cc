@@ -149,7 +149,7 @@ void consider_node(Context& cx, RunIx run_ix, std::uint32_t index) {
 void finish_task(Context& cx, TaskIx ix, TaskEvent event, TaskState outcome) {
   Task const& task = cx.task(ix);
   cx.state.timers.clear({TimerKind::kTask, ix.value});
-  move_task(cx, ix, event, Final{outcome});
+  move_task(cx, ix, event, Final{outcome, task.last_worker()});
   NodeRun& node = cx.node_of(task);
   ++node.finals;
   if (outcome == TaskState::kFailed) ++node.failed;

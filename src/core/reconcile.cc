@@ -71,7 +71,7 @@ class Check {
     }
   }
 
-  void check_node(const Run& run, std::uint32_t index) {
+  void check_node(const Run& run, std::uint32_t index, TaskCounts& made) {
     const NodeRun& node = run.nodes[index];
     const PlanNode& plan = run.plan->nodes[index];
     const std::string where = to_text(run.id) + " node " + run.plan->node_spec(index).name + ": ";
@@ -87,6 +87,7 @@ class Check {
       finals += is_final(task.state()) ? 1 : 0;
       in_play += task.grant() || (queued && queued->place == Queued::Place::kReady) ? 1 : 0;
       check_timer(where, ix, task);
+      ++made[number_of(task.state())];
     }
     expect(created == node.created, where + "count of tasks is wrong");
     expect(finals == node.finals, where + "count of finished tasks is wrong");
@@ -109,13 +110,15 @@ class Check {
   void check_run(const Run& run) {
     std::vector<std::uint32_t> open(run.plan->levels, 0);
     std::uint32_t nodes_open = 0;
+    TaskCounts made{};
     for (std::uint32_t i = 0; i < run.nodes.size(); ++i) {
-      check_node(run, i);
+      check_node(run, i, made);
       if (run.nodes[i].phase == NodePhase::kDone) continue;
       ++nodes_open;
       ++open[run.plan->nodes[i].level];
     }
     expect(nodes_open == run.nodes_open, to_text(run.id) + ": count of open nodes is wrong");
+    expect(made == run.made, to_text(run.id) + ": count of tasks by state is wrong");
     expect(open == run.level_open, to_text(run.id) + ": open nodes by level are wrong");
     for (std::uint32_t level = 0; level < run.levels_passed; ++level) {
       expect(open[level] == 0, to_text(run.id) + ": level marked done with open tasks");

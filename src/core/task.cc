@@ -15,6 +15,13 @@ TaskState Task::state() const {
   return std::visit(Name{}, phase);
 }
 
+WorkerIx Task::last_worker() const {
+  if (const Grant* held = grant()) return held->worker;
+  if (const auto* queued = std::get_if<Queued>(&phase)) return queued->last_worker;
+  if (const auto* end = std::get_if<Final>(&phase)) return end->worker;
+  return {};
+}
+
 TaskNotes& Task::notes_for_writing() {
   if (!notes) notes = std::make_unique<TaskNotes>();
   return *notes;

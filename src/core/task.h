@@ -65,6 +65,7 @@ struct Running {
 
 struct Final {
   TaskState outcome = TaskState::kCompleted;
+  WorkerIx worker;  // where its last attempt was
 };
 
 using Phase = std::variant<Waiting, Queued, Scheduled, Running, Final>;
@@ -96,6 +97,8 @@ struct Task {
     if (const auto* running = std::get_if<Running>(&phase)) return &running->grant;
     return nullptr;
   }
+  // Where its present or last attempt is, as far as its phase remembers.
+  WorkerIx last_worker() const;
   TaskNotes& notes_for_writing();
 };
 

@@ -39,10 +39,16 @@ std::optional<TaskState> next_state(TaskState from, TaskEvent event) {
 
 void move_task(Context& cx, TaskIx ix, TaskEvent event, Phase to) {
   Task& task = cx.task(ix);
-  const auto allowed = next_state(task.state(), event);
+  const TaskState before = task.state();
+  const auto allowed = next_state(before, event);
   task.phase = to;
   VX_ASSERT(allowed && *allowed == task.state());
+  Run& run = cx.run_of(task);
+  --run.made[number_of(before)];
+  ++run.made[number_of(*allowed)];
+  cx.count(before, *allowed);
   cx.touch(ix);
+  cx.touch(task.run);
 }
 
 }  // namespace vortex::core

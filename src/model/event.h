@@ -85,7 +85,6 @@ struct Event {
   WorkerId worker;
   std::optional<TaskId> task;
   std::optional<RunId> run;
-  std::uint32_t level = 0;  // of the task, for its printed id
   std::vector<EventField> data;
 };
 

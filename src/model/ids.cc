@@ -37,11 +37,18 @@ bool take_prefix(std::string_view& text, std::string_view prefix) {
 
 std::string to_text(RunId run) { return fmt::format("r{}", run.value); }
 
-std::string to_text(TaskId task, std::uint32_t level) {
-  return fmt::format("r{}-L{}-{}", task.run.value, level, task.index);
+std::string to_text(TaskId task) {
+  return fmt::format("r{}-L{}-{}", task.run.value, task.level, task.index);
 }
 
-std::optional<ParsedTaskId> parse_task_id(std::string_view text) {
+std::optional<RunId> parse_run_id(std::string_view text) {
+  if (!take_prefix(text, "r")) return std::nullopt;
+  const auto run = take_canonical<std::uint64_t>(text);
+  if (!run || !text.empty()) return std::nullopt;
+  return RunId{*run};
+}
+
+std::optional<TaskId> parse_task_id(std::string_view text) {
   if (!take_prefix(text, "r")) return std::nullopt;
   const auto run = take_canonical<std::uint64_t>(text);
   if (!run || !take_prefix(text, "-L")) return std::nullopt;
@@ -49,7 +56,7 @@ std::optional<ParsedTaskId> parse_task_id(std::string_view text) {
   if (!level || !take_prefix(text, "-")) return std::nullopt;
   const auto index = take_canonical<std::uint32_t>(text);
   if (!index || !text.empty()) return std::nullopt;
-  return ParsedTaskId{.id = {.run = {*run}, .index = *index}, .level = *level};
+  return TaskId{.run = {*run}, .index = *index, .level = *level};
 }
 
 std::optional<std::uint32_t> level_from_id(std::string_view text) {

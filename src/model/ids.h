@@ -29,7 +29,13 @@ using ControllerId = StrongText<struct ControllerTag>;
 struct TaskId {
   RunId run;
   std::uint32_t index = 0;
-  friend constexpr auto operator<=>(TaskId, TaskId) = default;
+  std::uint32_t level = 0;  // only to be shown: run and index say which task it is
+  friend constexpr bool operator==(TaskId a, TaskId b) {
+    return a.run == b.run && a.index == b.index;
+  }
+  friend constexpr auto operator<=>(TaskId a, TaskId b) {
+    return a.run != b.run ? a.run <=> b.run : a.index <=> b.index;
+  }
 };
 
 struct PartitionKey {
@@ -39,13 +45,10 @@ struct PartitionKey {
 };
 
 std::string to_text(RunId run);
-std::string to_text(TaskId task, std::uint32_t level);
+std::string to_text(TaskId task);
 
-struct ParsedTaskId {
-  TaskId id;
-  std::uint32_t level = 0;
-};
-std::optional<ParsedTaskId> parse_task_id(std::string_view text);
+std::optional<RunId> parse_run_id(std::string_view text);
+std::optional<TaskId> parse_task_id(std::string_view text);
 
 // The level in any id of the form `*-L{level}-*`, also in ids we did not make ourselves.
 std::optional<std::uint32_t> level_from_id(std::string_view text);

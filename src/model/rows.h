@@ -4,6 +4,7 @@
 // A row change replaces the row with the same key; nothing is ever deleted by the core. A batch of
 // changes is one transaction. Field meaning is append-only: the rows are on disk.
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,6 +28,10 @@ struct TaskCounters {
   std::uint16_t unstarted = 0;  // those releases where the start was never reported in time
   friend bool operator==(const TaskCounters&, const TaskCounters&) = default;
 };
+
+// How many tasks are in each state, by its number.
+using TaskCounts = std::array<std::uint32_t, kTaskStates>;
+using TaskTotals = std::array<std::uint64_t, kTaskStates>;
 
 enum class StopReason : std::uint8_t { kNone, kCancel, kStale, kExecutionTimeout, kNotStarted };
 
@@ -53,6 +58,7 @@ struct RunRow {  // key: id
   std::uint32_t levels_passed = 0;
   Instant timeout_at = kNever;         // of the run as a whole; kNever: none
   std::vector<std::uint32_t> stopped;  // nodes of maps that stopped at too many failures
+  TaskCounts made{};                   // tasks that have been made, by state
 };
 
 struct TaskRow {  // key: id
@@ -160,6 +166,7 @@ struct CounterRow {  // one row
   RunId next_run{1};
   RecoveryId next_recovery{1};
   std::uint64_t next_event = 1;
+  TaskTotals tasks{};  // of all runs there ever were, by state
 };
 
 // One transaction: all of it or nothing. Within a list a later row replaces an earlier one.

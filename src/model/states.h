@@ -19,6 +19,7 @@ enum class TaskState : std::uint8_t {
 };
 inline constexpr std::size_t kTaskStates = 8;
 
+constexpr std::size_t number_of(TaskState s) { return static_cast<std::size_t>(s); }
 constexpr bool is_final(TaskState s) { return s >= TaskState::kCompleted; }
 constexpr bool is_held(TaskState s) {
   return s == TaskState::kScheduled || s == TaskState::kRunning;

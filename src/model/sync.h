@@ -6,6 +6,7 @@
 // Every send has a new, higher `seq`; what arrives with a lower one is old and changes nothing.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -14,6 +15,7 @@
 #include "base/time.h"
 #include "model/ids.h"
 #include "model/plan.h"
+#include "model/work_order.h"
 
 namespace vortex {
 
@@ -83,11 +85,18 @@ struct SyncRequest {
   Instant worker_clock;  // the worker's own wall clock, for display only, never for decisions
 };
 
+// What is to be done, as each side knows it.
+struct PlannedWork {  // the controller: a node of a plan it shares with the run
+  PlanPtr plan;
+  std::uint32_t node = 0;
+};
+using OrderPtr = std::shared_ptr<const WorkOrder>;  // the worker: the order it was sent
+using Work = std::variant<PlannedWork, OrderPtr>;
+
 struct Assignment {
   Attempt attempt;
   std::uint32_t number = 1;  // 1 for the first try
-  PlanPtr plan;
-  std::uint32_t node = 0;
+  Work work;
   Duration execution_timeout;
   std::string checkpoint;
 };

@@ -146,8 +146,9 @@ void Driver::look_at_grants() {
       const Assignment given = hand.assigned.front();
       hand.assigned.pop_front();
       if (!started_.insert(given.attempt).second) broken_ = "an epoch was handed out twice";
-      if (!may_start(world_, run_, plan, given.node)) broken_ = "started before its needs";
-      if (!barrier_holds(world_, run_, plan, given.node)) broken_ = "started before the barrier";
+      const std::uint32_t node = std::get<PlannedWork>(given.work).node;
+      if (!may_start(world_, run_, plan, node)) broken_ = "started before its needs";
+      if (!barrier_holds(world_, run_, plan, node)) broken_ = "started before the barrier";
     }
     if (hand.held.size() > hand.slots) broken_ = "more held than slots";
   }

@@ -94,7 +94,7 @@ TEST_F(Maps, AListBecomesOneTaskPerItem) {
   std::string items;
   for (int i = 0; i < 3; ++i) {
     const Assignment given = w.assigned.front();
-    items += given.plan->map_item(given.attempt.task.index);
+    items += std::get<PlannedWork>(given.work).plan->map_item(given.attempt.task.index);
     complete(w, take_assignment(w));
   }
   EXPECT_EQ(items, "xyz");
@@ -109,7 +109,9 @@ TEST_F(Maps, ARangeBecomesOneTaskPerNumberAndWaitsForItsNeeds) {
   EXPECT_FALSE(mirror.tasks.contains({run, 1}));  // made when the map becomes ready
   complete(w, take_assignment(w));
   EXPECT_EQ(w.assigned.size(), 3u);
-  EXPECT_EQ(w.assigned.back().plan->map_item(w.assigned.back().attempt.task.index), "0");
+  EXPECT_EQ(std::get<PlannedWork>(w.assigned.back().work)
+                .plan->map_item(w.assigned.back().attempt.task.index),
+            "0");
   for (int i = 0; i < 3; ++i) complete(w, take_assignment(w));
   EXPECT_EQ(state_of(run), RunState::kCompleted);
 }

@@ -2,7 +2,8 @@
 // The rows of the core as a store would keep them: each change replaces the row with its key.
 //
 // It also holds the core to what rows may never do: an attempt is written once, an epoch never
-// goes back, and what is final stays so unless an operator revives it.
+// goes back, and what is final stays so unless an operator revives it. After every batch the counts
+// that runs and the counters keep by state are compared with the rows.
 
 #include <map>
 #include <string>
@@ -38,6 +39,7 @@ class Mirror {
  private:
   void apply_task(const TaskRow& row);
   void apply_data(const TaskDataRow& row);
+  void expect_counts() const;
 };
 
 // True when nothing would be written.

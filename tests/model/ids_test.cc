@@ -12,34 +12,45 @@ namespace {
 
 TEST(Ids, AreShownAsRunLevelAndIndex) {
   EXPECT_EQ(to_text(RunId{42}), "r42");
-  EXPECT_EQ(to_text(TaskId{.run = {42}, .index = 7}, 1), "r42-L1-7");
+  EXPECT_EQ(to_text(TaskId{.run = {42}, .index = 7, .level = 1}), "r42-L1-7");
 }
 
 RC_GTEST_PROP(Ids, WhatIsShownIsReadBack,
               (std::uint64_t run, std::uint32_t index, std::uint32_t level)) {
-  const TaskId id{.run = {run}, .index = index};
-  const std::string text = to_text(id, level);
+  const TaskId id{.run = {run}, .index = index, .level = level};
+  const std::string text = to_text(id);
   const auto parsed = parse_task_id(text);
   RC_ASSERT(parsed.has_value());
-  RC_ASSERT(parsed->id == id);
+  RC_ASSERT(*parsed == id);
   RC_ASSERT(parsed->level == level);
   RC_ASSERT(level_from_id(text) == level);
 }
 
 RC_GTEST_PROP(Ids, WhateverIsReadIsShownTheSame, (const std::string& text)) {
   const auto parsed = parse_task_id(text);
-  if (parsed) RC_ASSERT(to_text(parsed->id, parsed->level) == text);
+  if (parsed) RC_ASSERT(to_text(*parsed) == text);
 }
 
 TEST(Ids, TheLargestNumbersAreReadAndLargerOnesRefused) {
   const auto largest = parse_task_id("r18446744073709551615-L4294967295-4294967295");
   ASSERT_TRUE(largest.has_value());
-  EXPECT_EQ(largest->id.run.value, std::numeric_limits<std::uint64_t>::max());
-  EXPECT_EQ(largest->id.index, std::numeric_limits<std::uint32_t>::max());
+  EXPECT_EQ(largest->run.value, std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(largest->index, std::numeric_limits<std::uint32_t>::max());
   EXPECT_EQ(largest->level, std::numeric_limits<std::uint32_t>::max());
   EXPECT_FALSE(parse_task_id("r18446744073709551616-L1-1"));
   EXPECT_FALSE(parse_task_id("r1-L4294967296-1"));
   EXPECT_FALSE(parse_task_id("r1-L1-4294967296"));
+}
+
+TEST(Ids, ARunIsReadBackFromWhatIsShown) {
+  EXPECT_EQ(parse_run_id("r42"), RunId{42});
+  for (const char* text : {"", "r", "42", "r042", "r42 ", "r-1", "r42-L1-7", "R42"}) {
+    EXPECT_FALSE(parse_run_id(text)) << text;
+  }
+}
+
+TEST(Ids, TheLevelDoesNotMakeAnotherTask) {
+  EXPECT_EQ((TaskId{.run = {1}, .index = 2, .level = 3}), (TaskId{.run = {1}, .index = 2}));
 }
 
 TEST(Ids, RefusesWhatIsNotExactlyATaskId) {
