@@ -44,6 +44,13 @@ struct ControllerSettings {
   std::uint32_t max_dag_nodes = 0;
   std::uint32_t max_dag_needs = 0;
   std::uint32_t max_dag_depth = 0;
+  std::string listen;  // address:port
+  std::uint32_t io_threads = 0;
+  std::uint32_t max_connections = 0;
+  std::uint32_t max_body_mib = 0;
+  std::uint32_t inbox_max = 0;
+  Duration leader_lease{};
+  bool require_tokens = false;
 };
 
 struct WorkerSettings {
@@ -64,11 +71,19 @@ struct DatabaseSettings {
   std::string path;
   std::uint32_t pool_size = 0;
   Duration io_timeout{};
+  std::uint32_t retain_runs_days = 0;  // 0: for ever
+  std::uint32_t retain_runs_max = 0;   // 0: any number
+  std::uint32_t retain_events_days = 0;
+  std::uint32_t log_head_kib = 0;
+  std::uint32_t log_tail_kib = 0;
+  std::uint32_t space_reserve_mib = 0;
 };
 
 struct MonitoringSettings {
   LogLevel log_level{};
   bool metrics_enabled = false;
+  std::string monitor_log;  // auto: monitor.log beside the database; off: none
+  std::uint32_t monitor_log_mib = 0;
 };
 
 struct Settings {
