@@ -1,0 +1,43 @@
+#pragma once
+// The canonical form of a DAG: one JSON object, read strictly and written always the same way.
+//
+// Unknown and duplicate keys, wrong types and values out of range are problems with a pointer to
+// the place. What is read here is only well-formed: `compile` (model/plan.h) decides whether it can
+// run, and `explain_dag_error` turns its answer into a problem with a pointer. On disk:
+// append-only.
+//
+//   {"vortex": 1, "name": "thumbs", "timeout": "1h", "barrier": "levels", "tasks": {"resize": {
+//     "needs": ["list"], "trigger_rule": "all_success",
+//     "run": ["convert", "a.jpg"],       one text instead of the list where there is a shell
+//     "shell": ["bash", "-euc"], "env": {"A": "1"}, "workdir": "/srv",
+//     "retry": {"attempts": 3,           retries after the first try, so up to 4 tries in all
+//               "backoff": "exponential", "delay": "2s", "max_delay": "1m", "jitter": 0.2,
+//               "unless_exit": [2]},
+//     "queue": "default", "priority": 0, "labels": {"gpu": "a100"}, "runtime": "", "worker": "",
+//     "resources": {"cpu": 1.5, "memory": "512MiB", "named": {"licence": 1}},
+//     "exclusive": false, "timeout": "5m", "scheduled_timeout": "1m", "stale_after": "30s",
+//     "map": {"over": ["a", "b"],        or {"range": {"from": 1, "to": 10, "step": 1}}
+//             "max_parallel": 16, "max_failures": 5},
+//     "outputs": ["files"]}}}
+//
+// Only name and tasks are required; the order of the tasks is kept. What has its default value is
+// not written. Fields of `retry` that are not given have the defaults of model/dag.h; max_delay is
+// then at least the delay. Units: codec/units.h.
+
+#include <string>
+#include <string_view>
+
+#include "codec/problem.h"
+#include "model/dag.h"
+#include "model/plan.h"
+
+namespace vortex::codec {
+
+Decoded<DagSpec> read_dag(std::string_view json);
+// For a spec that compiles and whose texts are UTF-8, read_dag gives the same spec back.
+std::string write_dag(const DagSpec& spec);
+
+// The pointer leads to the member concerned where the error says which one it is, else to the task.
+Problem explain_dag_error(const DagError& error);
+
+}  // namespace vortex::codec

@@ -1,0 +1,106 @@
+#pragma once
+// A JSON text, parsed into one flat list of nodes in the order of the text.
+//
+// Texts and numbers are views into the parsed text wherever nothing was escaped, so the text must
+// outlive the document. Refuses what is not JSON or not UTF-8, what follows the document, and more
+// depth or values than it may have. Repeated keys are kept as they stand: readers judge them.
+// One thread at a time; a thread's documents hand the memory of their nodes on to the next.
+
+#include <cstdint>
+#include <memory_resource>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/problem.h"
+
+namespace vortex::codec {
+
+// The root is 0, so as the value of a member 0 can stand for "not there".
+using NodeIx = std::uint32_t;
+
+enum class NodeKind : std::uint8_t {
+  kNull,
+  kFalse,
+  kTrue,
+  kInteger,  // digits with or without a minus, of any length
+  kDecimal,  // with a point or an exponent
+  kText,     // also the key before each member of an object
+  kArray,
+  kObject,
+};
+
+struct Node {
+  const char* data = nullptr;
+  std::uint32_t size = 0;  // bytes of a text or number; items or members of the others
+  NodeIx next = 0;         // the node after this one and everything in it
+  NodeKind kind = NodeKind::kNull;
+};
+
+struct Position {
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+};
+
+class Document {
+ public:
+  static constexpr std::size_t kDepthMax = 64;
+  static constexpr std::size_t kNodesMax = 8'000'000;
+
+  Document();
+  ~Document();
+  Document(const Document&) = delete;
+  Document& operator=(const Document&) = delete;
+  Document(Document&&) = delete;
+  Document& operator=(Document&&) = delete;
+
+  // To be called once. After a problem there is nothing in the document.
+  std::optional<Problem> parse(std::string_view json, std::size_t depth_max = kDepthMax);
+
+  NodeKind kind(NodeIx node) const { return nodes_[node].kind; }
+  std::uint32_t count(NodeIx node) const { return nodes_[node].size; }
+  // Of a text, a number or a key; empty for all others.
+  std::string_view text(NodeIx node) const {
+    const Node& at = nodes_[node];
+    return at.data == nullptr ? std::string_view() : std::string_view(at.data, at.size);
+  }
+
+  // Calls with each item of an array.
+  template <class Call>
+  void each_item(NodeIx array, Call&& call) const {
+    for (NodeIx at = array + 1; at < nodes_[array].next; at = nodes_[at].next) call(at);
+  }
+  // Calls with the key and the value of each member of an object.
+  template <class Call>
+  void each_member(NodeIx object, Call&& call) const {
+    for (NodeIx key = object + 1; key < nodes_[object].next; key = nodes_[key + 1].next) {
+      call(key, key + 1);
+    }
+  }
+
+  // The following walk through the document: for messages, not for reading.
+
+  // RFC 6901. A key has the pointer of its value.
+  std::string pointer_to(NodeIx node) const;
+  // "'timeout'", "item 3 of 'needs'", "the document".
+  std::string name_of(NodeIx node) const;
+  // The name of what holds it.
+  std::string owner_of(NodeIx node) const;
+  Position position_of(NodeIx node) const;
+
+ private:
+  class Builder;
+
+  std::vector<NodeIx> path_to(NodeIx node) const;
+
+  std::string_view json_;
+  std::vector<Node> nodes_;
+  std::pmr::monotonic_buffer_resource unescaped_;
+};
+
+Position position_at(std::string_view text, std::size_t offset);
+// One token of a JSON pointer with its slash: ~ and / escaped.
+void append_pointer(std::string& pointer, std::string_view token);
+
+}  // namespace vortex::codec

@@ -1,0 +1,135 @@
+#include "codec/units.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
+
+#include <fmt/format.h>
+
+namespace vortex::codec {
+namespace {
+
+// Wide enough for every amount times every unit, before the limits are looked at.
+__extension__ using Wide = __int128;
+
+constexpr std::int64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
+// More decimals than any unit has powers of ten, and few enough that nothing overflows.
+constexpr std::size_t kDecimalsMax = 18;
+
+constexpr AmountFault kTooLarge = "is too large";
+
+struct Unit {
+  std::string_view name;
+  std::int64_t scale = 1;
+};
+
+// Largest first: the canonical text takes the first that fits.
+constexpr std::array<Unit, 6> kTimeUnits{{{"d", hours(24).us},
+                                          {"h", hours(1).us},
+                                          {"m", minutes(1).us},
+                                          {"s", seconds(1).us},
+                                          {"ms", millis(1).us},
+                                          {"us", 1}}};
+constexpr std::array<Unit, 7> kSizeUnits{{{"GiB", 1'073'741'824},
+                                          {"GB", 1'000'000'000},
+                                          {"MiB", 1'048'576},
+                                          {"MB", 1'000'000},
+                                          {"KiB", 1'024},
+                                          {"KB", 1'000},
+                                          {"B", 1}}};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// How the faults of one kind of amount are called.
+struct Words {
+  AmountFault not_one;
+  AmountFault too_fine;
+};
+
+using Amount = std::expected<std::int64_t, AmountFault>;
+
+// "12.5" times the scale: digits, and with a point digits on both sides of it.
+Amount scale_number(std::string_view number, std::int64_t scale, const Words& words) {
+  const std::size_t point = number.find('.');
+  const std::string_view whole = number.substr(0, point);
+  const std::string_view fraction = point == number.npos ? "0" : number.substr(point + 1);
+  if (whole.empty() || fraction.empty()) return std::unexpected(words.not_one);
+  Wide sum = 0;
+  for (const char c : whole) {
+    if (!is_digit(c)) return std::unexpected(words.not_one);
+    if (sum <= kInt64Max) sum = sum * 10 + (c - '0');
+  }
+  Wide part = 0;
+  Wide power = 1;
+  for (std::size_t i = 0; i < fraction.size(); ++i) {
+    if (!is_digit(fraction[i])) return std::unexpected(words.not_one);
+    if (i >= kDecimalsMax) continue;
+    part = part * 10 + (fraction[i] - '0');
+    power *= 10;
+  }
+  const bool more = fraction.find_first_not_of('0', kDecimalsMax) != fraction.npos;
+  if (more || part * scale % power != 0) return std::unexpected(words.too_fine);
+  sum = sum * scale + part * scale / power;
+  if (sum > kInt64Max) return std::unexpected(kTooLarge);
+  return static_cast<std::int64_t>(sum);
+}
+
+Amount parse_amount(std::string_view text, std::span<const Unit> units, const Words& words) {
+  const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+  const auto unit = std::ranges::find(units, text.substr(end), &Unit::name);
+  if (unit == units.end()) return std::unexpected(words.not_one);
+  return scale_number(text.substr(0, end), unit->scale, words);
+}
+
+std::string amount_text(std::int64_t amount, std::span<const Unit> units) {
+  for (const Unit& unit : units) {
+    if (amount % unit.scale == 0) return fmt::format("{}{}", amount / unit.scale, unit.name);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::expected<Duration, AmountFault> parse_duration(std::string_view text) {
+  const auto us = parse_amount(text, kTimeUnits,
+                               {.not_one = "is not a duration", .too_fine = "is finer than 1us"});
+  if (!us) return std::unexpected(us.error());
+  if (*us > kForever.us) return std::unexpected(kTooLarge);
+  return Duration{*us};
+}
+
+std::string duration_text(Duration duration) {
+  return duration.us == 0 ? "0s" : amount_text(duration.us, kTimeUnits);
+}
+
+std::expected<std::int64_t, AmountFault> parse_size(std::string_view text) {
+  return parse_amount(text, kSizeUnits,
+                      {.not_one = "is not a size", .too_fine = "is not a whole number of bytes"});
+}
+
+std::string size_text(std::int64_t bytes) {
+  return bytes == 0 ? "0B" : amount_text(bytes, kSizeUnits);
+}
+
+std::expected<std::int64_t, AmountFault> parse_thousandths(std::string_view number) {
+  return scale_number(
+      number, 1'000,
+      {.not_one = "is not a plain decimal number", .too_fine = "is finer than a thousandth"});
+}
+
+std::string thousandths_text(std::int64_t thousandths) {
+  std::string text = fmt::format("{}", thousandths / 1'000);
+  const std::int64_t rest = thousandths % 1'000;
+  if (rest == 0) return text;
+  text += fmt::format(".{:03}", rest);
+  text.erase(text.find_last_not_of('0') + 1);
+  return text;
+}
+
+std::uint64_t whole_millis(Duration duration) {
+  if (duration.us <= 0) return 0;
+  return (static_cast<std::uint64_t>(duration.us) + 999) / 1'000;
+}
+
+}  // namespace vortex::codec

@@ -1,0 +1,34 @@
+#pragma once
+// Amounts with a unit as people write them ("90s", "1.5h", "512MiB", 0.25) and their one canonical
+// text. Exact: what a whole number of microseconds, bytes or thousandths cannot say is refused.
+// Pure functions. The units are part of the file format: append-only.
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+
+namespace vortex::codec {
+
+// Completes a sentence that begins with the value: "is not a duration", "is too large", ...
+using AmountFault = std::string_view;
+
+// us, ms, s, m, h, d. At most kForever.
+std::expected<Duration, AmountFault> parse_duration(std::string_view text);
+// In the largest unit that needs no point: "90s", "1m", "1d"; nothing is "0s".
+std::string duration_text(Duration duration);
+
+// B, KB, MB, GB (thousands) and KiB, MiB, GiB (1024s), in bytes.
+std::expected<std::int64_t, AmountFault> parse_size(std::string_view text);
+std::string size_text(std::int64_t bytes);
+
+// A plain decimal number in thousandths: 1.5 is 1500.
+std::expected<std::int64_t, AmountFault> parse_thousandths(std::string_view number);
+std::string thousandths_text(std::int64_t thousandths);
+
+// Whole milliseconds, rounded up: a time limit on the wire is never shorter than it was.
+std::uint64_t whole_millis(Duration duration);
+
+}  // namespace vortex::codec
