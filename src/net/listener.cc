@@ -1,0 +1,138 @@
+#include "net/listener.h"
+
+#include <exception>
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/connection.h"
+
+namespace vortex::net {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+constexpr std::chrono::milliseconds kPause(50);
+constexpr int kTurnedAwayAtOnce = 32;
+// Refused connections linger to get their answer read; beyond this they are just closed.
+constexpr std::uint32_t kRefusedMax = 64;
+
+int open_spare() { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }
+
+std::string address_text(const ServerConfig& config) {
+  const bool v6 = config.address.find(':') != std::string::npos;
+  return fmt::format(fmt::runtime(v6 ? "[{}]:{}" : "{}:{}"), config.address, config.port);
+}
+
+}  // namespace
+
+Listener::Listener(std::shared_ptr<ServerState> state)
+    : state_(std::move(state)),
+      acceptor_(state_->strand),
+      pause_(state_->strand),
+      spare_(open_spare()) {}
+
+Listener::~Listener() {
+  if (spare_ >= 0) ::close(spare_);
+}
+
+std::expected<void, std::string> Listener::open() {
+  const ServerConfig& config = state_->config;
+  const auto fail = [&](const std::string& why) {
+    return std::unexpected(fmt::format("cannot listen on {}: {}", address_text(config), why));
+  };
+  boost::system::error_code ec;
+  const std::string host = config.address == "localhost" ? "127.0.0.1" : config.address;
+  const auto address = asio::ip::make_address(host, ec);
+  if (ec) return fail("not an IP address");
+  const tcp::endpoint endpoint(address, config.port);
+  acceptor_.open(endpoint.protocol(), ec);
+  if (ec) return fail(ec.message());
+  acceptor_.set_option(asio::socket_base::reuse_address(true), ec);
+  if (!ec && address.is_v6())
+    acceptor_.set_option(asio::ip::v6_only(!address.is_unspecified()), ec);
+  if (!ec) acceptor_.bind(endpoint, ec);
+  if (!ec) acceptor_.listen(asio::socket_base::max_listen_connections, ec);
+  if (!ec) port_ = acceptor_.local_endpoint(ec).port();
+  if (ec) return fail(ec.message());
+  return {};
+}
+
+void Listener::start() {
+  running_ = true;
+  auto loop = accept_loop();
+  asio::co_spawn(state_->strand, std::move(loop), [self = shared_from_this()](std::exception_ptr) {
+    self->running_ = false;
+    self->state_->wake_waiters();
+  });
+}
+
+void Listener::close() {
+  boost::system::error_code ec;
+  acceptor_.close(ec);
+  pause_.cancel();
+}
+
+asio::awaitable<void> Listener::accept_loop() {
+  while (acceptor_.is_open()) {
+    // Each connection has a strand of its own, given to its socket from the start.
+    Socket socket(asio::make_strand(state_->io));
+    const auto [ec] = co_await acceptor_.async_accept(socket, asio::as_tuple(asio::deferred));
+    if (!acceptor_.is_open()) break;
+    if (!ec) {
+      welcome(std::move(socket));
+      continue;
+    }
+    if (ec == boost::system::errc::too_many_files_open ||
+        ec == boost::system::errc::too_many_files_open_in_system) {
+      turn_some_away();
+    }
+    co_await pause();
+  }
+}
+
+void Listener::welcome(Socket socket) {
+  const bool full = state_->served() >= state_->config.connections_max;
+  if (full && state_->refused() >= kRefusedMax) return;
+  const auto kind = full ? ServerState::Kind::kRefused : ServerState::Kind::kServed;
+  try {
+    std::make_shared<Connection>(state_, std::move(socket), ++last_number_, kind)->start();
+  } catch (const std::exception&) {
+    // No memory for it: this connection is dropped, the loop lives.
+  }
+}
+
+// The one descriptor kept back is given up for a moment, so that those who wait in the backlog are
+// told at once instead of waiting for their own limit.
+void Listener::turn_some_away() {
+  if (spare_ < 0) spare_ = open_spare();
+  if (spare_ < 0) return;
+  ::close(spare_);
+  constexpr std::string_view kAnswer =
+      "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n"
+      "Connection: close\r\n\r\n";
+  for (int i = 0; i < kTurnedAwayAtOnce; ++i) {
+    const int fd =
+        ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0) break;
+    static_cast<void>(::send(fd, kAnswer.data(), kAnswer.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+    ::shutdown(fd, SHUT_WR);
+    ::close(fd);
+  }
+  spare_ = open_spare();
+}
+
+asio::awaitable<void> Listener::pause() {
+  pause_.expires_after(kPause);
+  const auto [ec] = co_await pause_.async_wait(asio::as_tuple(asio::deferred));
+  static_cast<void>(ec);
+}
+
+}  // namespace vortex::net

@@ -1,0 +1,195 @@
+#include "tests/net/harness.h"
+
+#include <future>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_future.hpp>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/answer_parse.h"
+
+namespace vortex::net::test {
+
+using Clock = std::chrono::steady_clock;
+
+void Signal::raise() {
+  const std::lock_guard lock(mutex_);
+  ++count_;
+  changed_.notify_all();
+}
+
+bool Signal::wait_for(int times, Millis limit) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, limit, [&] { return count_ >= times; });
+}
+
+int Signal::count() {
+  const std::lock_guard lock(mutex_);
+  return count_;
+}
+
+TestServer::TestServer(Handler handler, ServerConfig config, int threads)
+    : io_(threads), work_(boost::asio::make_work_guard(io_)) {
+  auto server = Server::listen(io_, std::move(config), std::move(handler), complain);
+  if (!server) throw std::runtime_error(server.error());
+  server_ = std::move(*server);
+  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { io_.run(); });
+}
+
+TestServer::~TestServer() {
+  if (!stopped_) static_cast<void>(stop());
+  work_.reset();
+  io_.stop();
+  for (auto& thread : threads_) thread.join();
+}
+
+std::optional<Millis> TestServer::stop() {
+  stopped_ = true;
+  const auto begin = Clock::now();
+  auto done = boost::asio::co_spawn(io_, server_->stop(), boost::asio::use_future);
+  if (done.wait_for(kLong) != std::future_status::ready) return std::nullopt;
+  return std::chrono::duration_cast<Millis>(Clock::now() - begin);
+}
+
+RawSocket::RawSocket(std::uint16_t port, const std::string& host) {
+  const bool v6 = host.find(':') != std::string::npos;
+  sockaddr_in6 six{};
+  sockaddr_in four{};
+  six.sin6_family = AF_INET6;
+  six.sin6_port = htons(port);
+  four.sin_family = AF_INET;
+  four.sin_port = htons(port);
+  if (::inet_pton(v6 ? AF_INET6 : AF_INET, host.c_str(),
+                  v6 ? static_cast<void*>(&six.sin6_addr) : &four.sin_addr) != 1) {
+    return;
+  }
+  fd_ = ::socket(v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const auto* address =
+      v6 ? reinterpret_cast<const sockaddr*>(&six) : reinterpret_cast<const sockaddr*>(&four);
+  if (::connect(fd_, address, v6 ? sizeof(six) : sizeof(four)) != 0) close();
+}
+
+RawSocket::~RawSocket() { close(); }
+
+void RawSocket::close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+void RawSocket::reset() {
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+  close();
+}
+
+void RawSocket::finish_sending() { ::shutdown(fd_, SHUT_WR); }
+
+bool RawSocket::send(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+std::string RawSocket::receive(Millis limit) {
+  if (!rest_.empty()) return std::exchange(rest_, {});
+  pollfd ask{.fd = fd_, .events = POLLIN, .revents = 0};
+  if (::poll(&ask, 1, static_cast<int>(limit.count())) <= 0) return {};
+  std::string bytes(64 * 1024, '\0');
+  const ssize_t count = ::recv(fd_, bytes.data(), bytes.size(), 0);
+  bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return bytes;
+}
+
+std::string RawSocket::receive_until_closed(Millis limit) {
+  const auto end = Clock::now() + limit;
+  std::string all;
+  while (Clock::now() < end) {
+    const std::string piece = receive(std::chrono::duration_cast<Millis>(end - Clock::now()));
+    if (piece.empty()) break;
+    all += piece;
+  }
+  return all;
+}
+
+bool RawSocket::is_closed_within(Millis limit) {
+  const auto end = Clock::now() + limit;
+  while (Clock::now() < end) {
+    pollfd ask{.fd = fd_, .events = POLLIN, .revents = 0};
+    const auto left = std::chrono::duration_cast<Millis>(end - Clock::now());
+    if (::poll(&ask, 1, static_cast<int>(left.count())) <= 0) continue;
+    std::array<char, 4096> bytes{};
+    if (::recv(fd_, bytes.data(), bytes.size(), 0) <= 0) return true;
+  }
+  return false;
+}
+
+std::optional<Response> RawSocket::answer(Method method, Millis limit) {
+  AnswerParser parser(1ULL << 30U);
+  parser.reset(method, 1ULL << 30U);
+  const auto end = Clock::now() + limit;
+  std::string bytes;
+  while (parser.state() != AnswerParser::State::kDone) {
+    const std::string piece = receive(std::chrono::duration_cast<Millis>(end - Clock::now()));
+    if (piece.empty()) parser.end_of_stream();
+    if (piece.empty()) break;
+    bytes += piece;
+    bytes.erase(0, parser.feed(bytes));
+    if (parser.state() == AnswerParser::State::kRefused) return std::nullopt;
+  }
+  rest_ = bytes;
+  if (parser.state() != AnswerParser::State::kDone) return std::nullopt;
+  return parser.response();
+}
+
+std::string described(const Request& request) {
+  std::string text = fmt::format("{}\n", to_text(request.method));
+  for (const auto& segment : request.segments) text += fmt::format("/{}\n", segment);
+  for (const auto& [name, value] : request.query.items) text += fmt::format("{}={}\n", name, value);
+  return text + request.body;
+}
+
+namespace {
+boost::asio::awaitable<Response> answer_echo(Exchange& exchange) {
+  Response response;
+  response.content_type = "text/plain";
+  response.body = described(exchange.request());
+  co_return response;
+}
+}  // namespace
+
+Handler echo() { return answer_echo; }
+
+Response complain(int status, std::string_view detail) {
+  Response response;
+  response.status = status;
+  response.content_type = "application/problem+json";
+  response.body = fmt::format("complaint: {}", detail);
+  return response;
+}
+
+std::string get(std::string_view target) {
+  return fmt::format("GET {} HTTP/1.1\r\nHost: x\r\n\r\n", target);
+}
+
+std::string post(std::string_view target, std::string_view body) {
+  return fmt::format("POST {} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{}", target,
+                     body.size(), body);
+}
+
+ClientConfig client_of(std::uint16_t port) {
+  ClientConfig config;
+  config.endpoint.port = port;
+  return config;
+}
+
+}  // namespace vortex::net::test
