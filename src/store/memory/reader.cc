@@ -1,0 +1,264 @@
+#include "store/memory/reader.h"
+
+#include <algorithm>
+#include <mutex>
+#include <tuple>
+#include <utility>
+
+#include "store/cursor.h"
+#include "store/keys.h"
+#include "store/memory/views.h"
+
+namespace vortex::store::memory {
+namespace {
+
+using Lock = std::shared_lock<std::shared_mutex>;
+
+constexpr std::size_t kAttemptsMax = 1'000;
+
+enum class Order : std::uint8_t { kUp, kDown };
+
+// The page of `items` that comes after the cursor. They are in the order of the list already.
+template <class Item, class Key>
+Result<Page<Item>> page_of(std::vector<Item> items, const PageRequest& request, CursorKind kind,
+                           Order order, Key key) {
+  const auto cursor = read_cursor(kind, request.cursor);
+  if (!cursor) return std::unexpected(cursor.error());
+  const auto place = [](const CursorKey& at) {
+    return std::tie(at.text, at.first, at.second, at.third);
+  };
+  const auto is_shown = [&](const Item& item) {
+    if (!*cursor) return false;
+    const CursorKey at = key(item);
+    return order == Order::kUp ? place(at) <= place(**cursor) : place(at) >= place(**cursor);
+  };
+  auto first = std::ranges::partition_point(items, is_shown);
+  const std::uint32_t limit = page_rows(request);
+  Page<Item> page;
+  for (; first != items.end() && page.items.size() < limit; ++first) {
+    page.items.push_back(std::move(*first));
+  }
+  if (first != items.end()) page.next_cursor = write_cursor(kind, key(page.items.back()));
+  return page;
+}
+
+std::uint64_t key_number(TaskId task) {
+  return static_cast<std::uint64_t>(key_of(task).value_or(0));
+}
+
+template <class Map, class Key>
+auto find_in(const Map& map, const Key& key) {
+  const auto found = map.find(key);
+  return found == map.end() ? std::optional<typename Map::mapped_type>{} : found->second;
+}
+
+template <class Map>
+auto values_of(const Map& map) {
+  std::vector<typename Map::mapped_type> values;
+  values.reserve(map.size());
+  for (const auto& [key, value] : map) values.push_back(value);
+  return values;
+}
+
+class MemoryReader final : public Reader {
+ public:
+  explicit MemoryReader(const Shared& shared) : shared_(shared), tables_(shared.tables) {}
+
+  Result<Page<RunView>> runs(const RunFilter& filter, const PageRequest& page) override {
+    const Lock lock(shared_.mutex);
+    return page_of(runs_in(tables_, filter), page, CursorKind::kRuns, Order::kDown,
+                   [](const RunView& run) { return CursorKey{.first = run.id.value}; });
+  }
+
+  Result<std::optional<RunView>> run(RunId id) override {
+    const Lock lock(shared_.mutex);
+    const auto found = tables_.runs.find(id);
+    if (found == tables_.runs.end()) return std::optional<RunView>{};
+    return view_of(found->second);
+  }
+
+  Result<PlanPtr> plan(std::uint64_t digest) override {
+    const Lock lock(shared_.mutex);
+    const auto found = tables_.specs.find(digest);
+    return found == tables_.specs.end() ? PlanPtr{} : found->second.plan;
+  }
+
+  Result<Page<TaskView>> tasks(const TaskFilter& filter, const PageRequest& page) override {
+    if (filter.node && !filter.run) {
+      return std::unexpected(
+          Error{Fault::kBadRequest, "a node can only be asked for with its run"});
+    }
+    const Lock lock(shared_.mutex);
+    return page_of(
+        tasks_in(tables_, filter), page, CursorKind::kTasks, Order::kUp,
+        [](const TaskView& task) { return CursorKey{.first = key_number(task.row.id)}; });
+  }
+
+  Result<std::optional<TaskView>> task(TaskId id) override {
+    const Lock lock(shared_.mutex);
+    const auto found = tables_.tasks.find(id);
+    if (found == tables_.tasks.end() || tables_.is_doomed(id)) return std::optional<TaskView>{};
+    return TaskView{found->second.row, found->second.name};
+  }
+
+  Result<std::optional<TaskDataRow>> task_data(TaskId id) override {
+    const Lock lock(shared_.mutex);
+    if (tables_.is_doomed(id)) return std::optional<TaskDataRow>{};
+    auto row = find_in(tables_.task_data, id);
+    if (row) row->id = tables_.shown(id);
+    return row;
+  }
+
+  Result<std::vector<AttemptRow>> attempts(TaskId id) override {
+    const Lock lock(shared_.mutex);
+    std::vector<AttemptRow> rows;
+    if (tables_.is_doomed(id)) return rows;
+    const Attempt first{.task = id, .epoch = {0}};
+    for (auto it = tables_.attempts.lower_bound(first);
+         it != tables_.attempts.end() && it->first.task == id && rows.size() < kAttemptsMax; ++it) {
+      rows.push_back(it->second);
+      rows.back().attempt.task = tables_.shown(id);
+    }
+    return rows;
+  }
+
+  Result<LogText> log(const LogRequest& request) override {
+    const Lock lock(shared_.mutex);
+    const auto found = tables_.logs.find(request.attempt);
+    if (found == tables_.logs.end() || tables_.is_doomed(request.attempt.task)) return LogText{};
+    return text_of(found->second, request);
+  }
+
+  Result<Page<WorkerView>> workers(const WorkerFilter& filter, const PageRequest& page) override {
+    const Lock lock(shared_.mutex);
+    return page_of(
+        workers_in(tables_, filter), page, CursorKind::kWorkers, Order::kUp,
+        [](const WorkerView& view) { return CursorKey{.text = view.row.info->id.text}; });
+  }
+
+  Result<std::optional<WorkerView>> worker(const WorkerId& id) override {
+    const Lock lock(shared_.mutex);
+    const auto found = tables_.workers.find(id);
+    if (found == tables_.workers.end()) return std::optional<WorkerView>{};
+    return view_of(tables_, found->second);
+  }
+
+  Result<std::vector<MachineRow>> machines() override {
+    const Lock lock(shared_.mutex);
+    return values_of(tables_.machines);
+  }
+
+  Result<std::vector<QueueRow>> queues() override {
+    const Lock lock(shared_.mutex);
+    return values_of(tables_.queues);
+  }
+
+  Result<Page<RecoveryView>> recoveries(const RecoveryFilter& filter,
+                                        const PageRequest& page) override {
+    const Lock lock(shared_.mutex);
+    return page_of(recoveries_in(tables_, filter), page, CursorKind::kRecoveries, Order::kDown,
+                   [](const RecoveryView& view) { return CursorKey{.first = view.row.id.value}; });
+  }
+
+  Result<std::optional<RecoveryView>> recovery(RecoveryId id) override {
+    const Lock lock(shared_.mutex);
+    const auto row = find_in(tables_.recoveries, id);
+    return row ? std::optional(RecoveryView{*row}) : std::nullopt;
+  }
+
+  Result<Page<RecoveryItemRow>> recovery_items(RecoveryId id, const PageRequest& page) override {
+    const Lock lock(shared_.mutex);
+    return page_of(
+        items_in(tables_, id), page, CursorKind::kRecoveryItems, Order::kUp,
+        [](const RecoveryItemRow& row) { return CursorKey{.first = key_number(row.task)}; });
+  }
+
+  Result<Page<DeadLetterView>> dead_letters(const DeadLetterFilter& filter,
+                                            const PageRequest& page) override {
+    const Lock lock(shared_.mutex);
+    return page_of(letters_in(tables_, filter), page, CursorKind::kDeadLetters, Order::kDown,
+                   [](const DeadLetterView& view) {
+                     const Attempt& attempt = view.row.attempt;
+                     return CursorKey{.first = static_cast<std::uint64_t>(view.row.at.us),
+                                      .second = key_number(attempt.task),
+                                      .third = attempt.epoch.value};
+                   });
+  }
+
+  Result<Page<PartitionLeaseRow>> leases(const std::string& topic,
+                                         const PageRequest& page) override {
+    const Lock lock(shared_.mutex);
+    std::vector<PartitionLeaseRow> rows = values_of(tables_.leases);
+    if (!topic.empty()) {
+      std::erase_if(rows, [&](const auto& row) { return row.partition.topic != topic; });
+    }
+    return page_of(
+        std::move(rows), page, CursorKind::kLeases, Order::kUp, [](const PartitionLeaseRow& row) {
+          return CursorKey{.first = row.partition.partition, .text = row.partition.topic};
+        });
+  }
+
+  Result<std::optional<PartitionLeaseRow>> lease(const PartitionKey& key) override {
+    const Lock lock(shared_.mutex);
+    return find_in(tables_.leases, key);
+  }
+
+  Result<Page<DagView>> dags(const PageRequest& page) override {
+    const Lock lock(shared_.mutex);
+    return page_of(dags_in(tables_), page, CursorKind::kDags, Order::kUp,
+                   [](const DagView& dag) { return CursorKey{.text = dag.name}; });
+  }
+
+  Result<std::optional<DagView>> dag(const std::string& name) override {
+    const Lock lock(shared_.mutex);
+    for (DagView& view : dags_in(tables_)) {
+      if (view.name == name) return std::move(view);
+    }
+    return std::optional<DagView>{};
+  }
+
+  Result<EventLines> events_after(std::uint64_t after, std::uint32_t bytes_max) override {
+    const Lock lock(shared_.mutex);
+    EventLines lines;
+    for (const auto& [first, events] : tables_.events) {
+      if (events.block.last_seq <= after) continue;
+      if (lines.lines.size() >= bytes_max) break;
+      if (lines.first_seq == 0) lines.first_seq = first;
+      lines.last_seq = events.block.last_seq;
+      lines.lines += events.block.lines;
+    }
+    return lines;
+  }
+
+  Result<std::vector<TokenRow>> tokens() override {
+    const Lock lock(shared_.mutex);
+    return values_of(tables_.tokens);
+  }
+
+  Result<Totals> totals(Instant now) override {
+    const Lock lock(shared_.mutex);
+    Totals totals;
+    totals.counters = tables_.counters;
+    for (const auto& [id, row] : tables_.recoveries) {
+      if (row.at != kNever && row.at > now - hours(1)) totals.requeued_last_hour += row.num_tasks;
+    }
+    for (const auto& [attempt, row] : tables_.dead_letters) {
+      if (row.state == DeadLetterState::kOpen && !tables_.is_doomed(attempt.task)) {
+        ++totals.open_dead_letters;
+      }
+    }
+    return totals;
+  }
+
+ private:
+  const Shared& shared_;
+  const Tables& tables_;
+};
+
+}  // namespace
+
+std::unique_ptr<Reader> make_reader(const Shared& shared) {
+  return std::make_unique<MemoryReader>(shared);
+}
+
+}  // namespace vortex::store::memory

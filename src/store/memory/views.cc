@@ -1,0 +1,174 @@
+#include "store/memory/views.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace vortex::store::memory {
+namespace {
+
+bool has_labels(const RunRow& run, const Labels& wanted) {
+  if (wanted.empty()) return true;
+  if (!run.request) return false;
+  return std::ranges::all_of(wanted, [&](const auto& label) {
+    return std::ranges::find(run.request->labels, label) != run.request->labels.end();
+  });
+}
+
+bool fits(const RunRow& run, const RunFilter& filter) {
+  return (!filter.state || run.state == *filter.state) &&
+         (filter.dag.empty() || run.plan->spec.name == filter.dag) &&
+         has_labels(run, filter.labels);
+}
+
+bool fits(const StoredTask& task, const TaskFilter& filter) {
+  const TaskRow& row = task.row;
+  return (!filter.run || row.id.run == *filter.run) &&
+         (!filter.state || row.state == *filter.state) &&
+         (!filter.node || task.name == *filter.node) &&
+         (!filter.worker || (row.worker == *filter.worker && is_held(row.state)));
+}
+
+bool fits(const WorkerRow& row, const WorkerFilter& filter) {
+  const WorkerInfo& info = *row.info;
+  return (!filter.state || row.state == *filter.state) &&
+         (filter.zone.empty() || info.zone == filter.zone) &&
+         (filter.group.empty() || info.group == filter.group) &&
+         (filter.machine.empty() || info.machine.text == filter.machine) &&
+         (!filter.live_only || is_present(row.state));
+}
+
+}  // namespace
+
+RunView view_of(const RunRow& row) {
+  RunView view;
+  view.id = row.id;
+  view.dag = row.plan->spec.name;
+  view.dag_digest = row.plan->digest;
+  if (row.request) {
+    view.labels = row.request->labels;
+    view.params = row.request->params;
+    view.idempotency_key = row.request->idempotency_key;
+  }
+  view.state = row.state;
+  view.ending = row.ending;
+  view.paused = row.paused;
+  view.created_at = row.created_at;
+  view.finished_at = row.finished_at;
+  view.levels = row.plan->levels;
+  view.levels_passed = row.levels_passed;
+  view.tasks = row.plan->tasks;
+  view.made = row.made;
+  return view;
+}
+
+WorkerView view_of(const Tables& tables, const WorkerRow& row) {
+  WorkerView view;
+  view.row = row;
+  for (const auto& [id, task] : tables.tasks) {
+    if (task.row.worker == row.info->id && is_held(task.row.state) && !tables.is_doomed(id)) {
+      ++view.held;
+    }
+  }
+  const auto ends = tables.worker_ends.find(row.info->id);
+  if (ends == tables.worker_ends.end()) return view;
+  view.completed = ends->second.completed;
+  view.ended = ends->second.ended;
+  return view;
+}
+
+LogText text_of(const StoredLog& log, const LogRequest& request) {
+  const LogWindow window = window_of(log.span, request);
+  LogText text;
+  text.offset = window.begin;
+  text.next_offset = window.next;
+  text.skipped = window.next - window.end;
+  text.size = log.span.size;
+  const bool in_tail = log.span.has_cut() && window.begin >= log.span.cut_end;
+  const std::string& part = in_tail ? log.tail : log.head;
+  const std::uint64_t base = in_tail ? log.span.cut_end : 0;
+  if (window.end > window.begin)
+    text.data = part.substr(window.begin - base, window.end - window.begin);
+  return text;
+}
+
+std::vector<RunView> runs_in(const Tables& tables, const RunFilter& filter) {
+  std::vector<RunView> views;
+  for (auto it = tables.runs.rbegin(); it != tables.runs.rend(); ++it) {
+    if (fits(it->second, filter)) views.push_back(view_of(it->second));
+  }
+  return views;
+}
+
+std::vector<TaskView> tasks_in(const Tables& tables, const TaskFilter& filter) {
+  std::vector<TaskView> views;
+  for (const auto& [id, task] : tables.tasks) {
+    if (fits(task, filter) && !tables.is_doomed(id)) views.push_back({task.row, task.name});
+  }
+  return views;
+}
+
+std::vector<WorkerView> workers_in(const Tables& tables, const WorkerFilter& filter) {
+  std::vector<WorkerView> views;
+  for (const auto& [id, row] : tables.workers) {
+    if (fits(row, filter)) views.push_back(view_of(tables, row));
+  }
+  return views;
+}
+
+std::vector<RecoveryView> recoveries_in(const Tables& tables, const RecoveryFilter& filter) {
+  std::vector<RecoveryView> views;
+  if (filter.task && tables.is_doomed(*filter.task)) return views;
+  for (auto it = tables.recoveries.rbegin(); it != tables.recoveries.rend(); ++it) {
+    if (filter.worker && it->second.worker != *filter.worker) continue;
+    if (filter.task && !tables.recovery_items.contains({it->first, *filter.task})) continue;
+    views.push_back({it->second});
+  }
+  return views;
+}
+
+std::vector<RecoveryItemRow> items_in(const Tables& tables, RecoveryId recovery) {
+  std::vector<RecoveryItemRow> rows;
+  for (const auto& [key, row] : tables.recovery_items) {
+    if (key.first != recovery || tables.is_doomed(row.task)) continue;
+    rows.push_back(row);
+    rows.back().task = tables.shown(row.task);
+  }
+  return rows;
+}
+
+std::vector<DeadLetterView> letters_in(const Tables& tables, const DeadLetterFilter& filter) {
+  std::vector<DeadLetterView> views;
+  for (const auto& [attempt, row] : tables.dead_letters) {
+    if (filter.state && row.state != *filter.state) continue;
+    if (filter.run && attempt.task.run != *filter.run) continue;
+    if (tables.is_doomed(attempt.task)) continue;
+    DeadLetterView& view = views.emplace_back();
+    view.row = row;
+    view.row.attempt.task = tables.shown(attempt.task);
+    view.level = view.row.attempt.task.level;
+    const auto task = tables.tasks.find(attempt.task);
+    if (task != tables.tasks.end()) view.name = task->second.name;
+    const auto run = tables.runs.find(attempt.task.run);
+    if (run != tables.runs.end()) view.dag = run->second.plan->spec.name;
+  }
+  std::ranges::sort(views, std::greater{}, [](const DeadLetterView& view) {
+    return std::tuple(view.row.at, view.row.attempt);
+  });
+  return views;
+}
+
+std::vector<DagView> dags_in(const Tables& tables) {
+  std::vector<DagView> views;
+  for (const auto& [name, dag] : tables.dags) {
+    const DagPlan& plan = *tables.specs.at(dag.digest).plan;
+    views.push_back({.name = name,
+                     .digest = dag.digest,
+                     .updated_at = dag.updated_at,
+                     .nodes = static_cast<std::uint32_t>(plan.nodes.size()),
+                     .tasks = plan.tasks});
+  }
+  return views;
+}
+
+}  // namespace vortex::store::memory

@@ -1,0 +1,175 @@
+#pragma once
+// What is read from the store to be shown: lists by pages, single things, histories.
+//
+// Lists are keyset pages: `cursor` is opaque, empty for the first page; no page costs more than its
+// rows, so one may be shorter than its limit, even empty, and still have a next one. A limit is
+// taken as 1 to 10,000. Nothing here decides anything: decisions are the core's, which has its own
+// memory.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "model/ids.h"
+#include "model/rows.h"
+#include "model/states.h"
+#include "store/commit.h"
+#include "store/error.h"
+
+namespace vortex::store {
+
+struct PageRequest {
+  std::uint32_t limit = 100;
+  std::string cursor;
+};
+
+template <class T>
+struct Page {
+  std::vector<T> items;
+  std::string next_cursor;  // empty: that was all
+};
+
+struct RunView {
+  RunId id;
+  std::string dag;
+  std::uint64_t dag_digest = 0;
+  Labels labels;
+  std::string params;
+  std::string idempotency_key;
+  RunState state = RunState::kRunning;
+  RunEnding ending = RunEnding::kNone;
+  bool paused = false;
+  Instant created_at;
+  Instant finished_at;  // kNever: not yet
+  std::uint32_t levels = 0;
+  std::uint32_t levels_passed = 0;
+  std::uint32_t tasks = 0;  // by the plan, maps counted out
+  TaskCounts made{};        // by state, of the tasks that have been made
+};
+
+struct RunFilter {
+  std::optional<RunState> state;
+  std::string dag;
+  Labels labels;  // all of them
+};
+
+struct TaskView {
+  TaskRow row;
+  std::string name;  // of its node
+};
+
+struct TaskFilter {
+  std::optional<RunId> run;
+  std::optional<TaskState> state;
+  std::optional<std::string> node;  // by name; only together with `run`, else kBadRequest
+  std::optional<WorkerId> worker;   // tasks it holds
+};
+
+struct WorkerView {
+  WorkerRow row;
+  std::uint32_t held = 0;       // tasks it holds
+  std::uint64_t completed = 0;  // attempts that completed on it, of forgotten runs too
+  std::uint64_t ended = 0;      // attempts that ended on it in any way, likewise
+};
+
+struct WorkerFilter {
+  std::optional<WorkerState> state;
+  std::string zone;
+  std::string group;
+  std::string machine;
+  bool live_only = false;  // present ones: neither INACTIVE nor OFFLINE
+};
+
+struct RecoveryView {
+  RecoveryRow row;
+};
+struct RecoveryFilter {
+  std::optional<WorkerId> worker;
+  std::optional<TaskId> task;
+};
+
+struct DeadLetterFilter {
+  std::optional<DeadLetterState> state;
+  std::optional<RunId> run;
+};
+struct DeadLetterView {
+  DeadLetterRow row;
+  std::string name;  // of the task's node
+  std::uint32_t level = 0;
+  std::string dag;
+};
+
+struct DagView {
+  std::string name;
+  std::uint64_t digest = 0;
+  Instant updated_at;
+  std::uint32_t nodes = 0;
+  std::uint32_t tasks = 0;
+};
+
+struct LogText {
+  std::uint64_t offset = 0;  // of the first byte of `data` in what the attempt wrote
+  std::string data;
+  std::uint64_t skipped = 0;  // bytes cut out between the end of `data` and next_offset
+  std::uint64_t next_offset = 0;
+  std::uint64_t size = 0;  // all that the attempt wrote so far
+};
+struct LogRequest {
+  Attempt attempt;
+  std::uint64_t offset = 0;
+  std::uint32_t bytes_max = 1 << 20;
+  bool from_end = false;  // the last bytes_max bytes instead
+};
+
+struct EventLines {
+  std::uint64_t first_seq = 0;  // 0: none
+  std::uint64_t last_seq = 0;
+  std::string lines;  // whole stored blocks: the caller drops what it did not ask for
+};
+
+struct Totals {
+  CounterRow counters;
+  std::uint64_t requeued_last_hour = 0;
+  std::uint64_t open_dead_letters = 0;
+};
+
+class Reader {
+ public:
+  virtual ~Reader() = default;
+
+  virtual Result<Page<RunView>> runs(const RunFilter& filter,
+                                     const PageRequest& page) = 0;  // newest first
+  virtual Result<std::optional<RunView>> run(RunId id) = 0;
+  // The definition that a run or a named DAG was made from.
+  virtual Result<PlanPtr> plan(std::uint64_t digest) = 0;  // null: not kept
+  virtual Result<Page<TaskView>> tasks(const TaskFilter& filter,
+                                       const PageRequest& page) = 0;  // by run and index
+  virtual Result<std::optional<TaskView>> task(TaskId id) = 0;
+  virtual Result<std::optional<TaskDataRow>> task_data(TaskId id) = 0;
+  virtual Result<std::vector<AttemptRow>> attempts(TaskId id) = 0;  // oldest first, at most 1,000
+  virtual Result<LogText> log(const LogRequest& request) = 0;
+  virtual Result<Page<WorkerView>> workers(const WorkerFilter& filter, const PageRequest& page) = 0;
+  virtual Result<std::optional<WorkerView>> worker(const WorkerId& id) = 0;
+  virtual Result<std::vector<MachineRow>> machines() = 0;
+  virtual Result<std::vector<QueueRow>> queues() = 0;
+  virtual Result<Page<RecoveryView>> recoveries(const RecoveryFilter& filter,
+                                                const PageRequest& page) = 0;  // newest first
+  virtual Result<std::optional<RecoveryView>> recovery(RecoveryId id) = 0;
+  virtual Result<Page<RecoveryItemRow>> recovery_items(RecoveryId id, const PageRequest& page) = 0;
+  virtual Result<Page<DeadLetterView>> dead_letters(const DeadLetterFilter& filter,
+                                                    const PageRequest& page) = 0;  // newest first
+  virtual Result<Page<PartitionLeaseRow>> leases(const std::string& topic,
+                                                 const PageRequest& page) = 0;
+  virtual Result<std::optional<PartitionLeaseRow>> lease(const PartitionKey& key) = 0;
+  virtual Result<Page<DagView>> dags(const PageRequest& page) = 0;
+  virtual Result<std::optional<DagView>> dag(const std::string& name) = 0;
+  // Events with a higher sequence than `after`; about bytes_max of them.
+  virtual Result<EventLines> events_after(std::uint64_t after, std::uint32_t bytes_max) = 0;
+  virtual Result<std::vector<TokenRow>> tokens() = 0;
+  virtual Result<Totals> totals(Instant now) = 0;
+};
+
+}  // namespace vortex::store

@@ -1,0 +1,28 @@
+#pragma once
+// The small lists inside rows as JSON text: labels of a run, abilities of a worker, stopped maps.
+//
+// Reading never throws: nothing comes back for text that was not written here. On disk:
+// append-only.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/dag.h"
+#include "model/worker_info.h"
+
+namespace vortex::store {
+
+std::string labels_json(const Labels& labels);  // an object
+std::optional<Labels> read_labels(std::string_view json);
+
+std::string numbers_json(const std::vector<std::uint32_t>& numbers);  // an array
+std::optional<std::vector<std::uint32_t>> read_numbers(std::string_view json);
+
+// Queues, labels, runtimes and resources; the rest of WorkerInfo has its own columns.
+std::string abilities_json(const WorkerInfo& info);
+bool read_abilities(std::string_view json, WorkerInfo& info);
+
+}  // namespace vortex::store

@@ -1,0 +1,127 @@
+#include "store/sqlite/bare_loop.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "store/keys.h"
+#include "store/sqlite/connection.h"
+#include "store/sqlite/open.h"
+#include "store/sqlite/sql.gen.h"
+#include "store/sqlite/statement.h"
+#include "store/sqlite/transaction.h"
+
+namespace vortex::store {
+namespace sqlite {
+namespace {
+
+constexpr Instant kStart{1'771'800'000'000'000};
+constexpr std::array<std::string_view, 4> kWorkers{"worker-000001", "worker-000002",
+                                                   "worker-000003", "worker-000004"};
+constexpr std::string_view kName = "resize-image";
+
+class BareLoop {
+ public:
+  explicit BareLoop(Connection& db)
+      : db_(db),
+        transactions_(db),
+        insert_(db, sql::kBareInsert),
+        claim_(db, sql::kBareClaim),
+        complete_(db, sql::kBareComplete) {}
+
+  Result<void> run_set(std::uint32_t first, std::uint32_t end) {
+    if (auto done = insert_set(first, end); !done) return done;
+    if (auto done = claim_set(first, end); !done) return done;
+    return complete_set(first, end);
+  }
+
+ private:
+  static std::int64_t key(std::uint32_t index) {
+    return *key_of(TaskId{.run = {1}, .index = index, .level = 0});
+  }
+  Instant tick() { return now_ = now_ + millis(1); }
+
+  Result<void> insert_set(std::uint32_t first, std::uint32_t end) {
+    const Instant now = tick();
+    Transaction tx(db_, transactions_);
+    for (std::uint32_t index = first; index < end && tx.ok(); ++index) {
+      const std::string id = to_text(TaskId{.run = {1}, .index = index, .level = 0});
+      tx.run(insert_.start().number(key(index)).time(now).micros(now).text(id).literal(kName));
+    }
+    return tx.commit();
+  }
+
+  Result<void> claim_set(std::uint32_t first, std::uint32_t end) {
+    const Instant now = tick();
+    Transaction tx(db_, transactions_);
+    for (std::uint32_t index = first; index < end && tx.ok(); ++index) {
+      tx.run(claim_.start().number(key(index)).text(kWorkers[index % 4]).time(now));
+    }
+    return tx.commit();
+  }
+
+  Result<void> complete_set(std::uint32_t first, std::uint32_t end) {
+    const Instant now = tick();
+    Transaction tx(db_, transactions_);
+    for (std::uint32_t index = first; index < end && tx.ok(); ++index) {
+      tx.run(complete_.start().number(key(index)).time(now));
+    }
+    return tx.commit();
+  }
+
+  Connection& db_;
+  TransactionStatements transactions_;
+  Statement insert_;
+  Statement claim_;
+  Statement complete_;
+  Instant now_ = kStart;
+};
+
+Result<std::unique_ptr<Connection>> open_bare(const std::string& path) {
+  const SqliteOptions usual;  // the same settings as the store's, so that only the work differs
+  auto db = Connection::open(
+      {.path = path, .use = Use::kWrite, .cache_bytes = usual.writer_cache_bytes, .vfs = {}});
+  if (!db) return db;
+  for (const std::string& step :
+       {fmt::format(sql::kSetPageSize, usual.page_bytes), std::string(sql::kUseWal),
+        fmt::format(sql::kSetUpWriter, usual.checkpoint_pages), std::string(sql::kBareSchema)}) {
+    if (auto done = (*db)->exec(step); !done) return std::unexpected(done.error());
+  }
+  return db;
+}
+
+}  // namespace
+}  // namespace sqlite
+
+Result<BareResult> run_bare_loop(const std::string& path, std::uint64_t tasks,
+                                 std::uint32_t set_size) {
+  using namespace sqlite;
+  const auto count = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(tasks, (std::uint64_t{1} << kIndexBits) - 1));
+  const std::uint32_t set = std::max(set_size, std::uint32_t{1});
+  if (std::filesystem::exists(path)) {
+    return std::unexpected(Error{Fault::kBadRequest, fmt::format("{} exists", path)});
+  }
+  auto db = open_bare(path);
+  if (!db) return std::unexpected(db.error());
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    BareLoop loop(**db);
+    for (std::uint32_t first = 0; first < count; first += set) {
+      if (auto done = loop.run_set(first, std::min(count, first + set)); !done) {
+        return std::unexpected(done.error());
+      }
+    }
+  }
+  const auto took = std::chrono::steady_clock::now() - begin;
+  db->reset();  // moves the log into the file
+  std::error_code ignored;
+  return BareResult{.tasks = count,
+                    .took = {std::chrono::duration_cast<std::chrono::microseconds>(took).count()},
+                    .file_bytes = std::filesystem::file_size(path, ignored)};
+}
+
+}  // namespace vortex::store

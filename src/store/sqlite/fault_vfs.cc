@@ -1,0 +1,131 @@
+#include "store/sqlite/fault_vfs.h"
+
+#include <atomic>
+#include <cstring>
+#include <new>
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include "base/assert.h"
+
+namespace vortex::store::sqlite {
+
+// The VFS that SQLite sees comes first, so that its pointer is also ours.
+struct FaultVfs::Layer {
+  sqlite3_vfs vfs{};
+  sqlite3_vfs* real = nullptr;
+  FaultPlan plan;
+  std::string name;
+  std::atomic<std::uint64_t> calls{0};
+
+  // The result code of the failure that is due now, or SQLITE_OK.
+  int due(int io_code) {
+    const std::uint64_t call = ++calls;
+    if (call < plan.first || call > plan.last) return SQLITE_OK;
+    return plan.kind == FaultPlan::Kind::kFull ? SQLITE_FULL : io_code;
+  }
+};
+
+namespace {
+
+using LayerPtr = void*;
+
+struct File {
+  sqlite3_file base;
+  LayerPtr layer;
+  sqlite3_file* real;  // right behind this object, in the memory that SQLite gave
+};
+
+sqlite3_file* real_of(sqlite3_file* file) { return reinterpret_cast<File*>(file)->real; }
+
+int file_close(sqlite3_file* f) { return real_of(f)->pMethods->xClose(real_of(f)); }
+int file_read(sqlite3_file* f, void* to, int size, sqlite3_int64 at) {
+  return real_of(f)->pMethods->xRead(real_of(f), to, size, at);
+}
+int file_truncate(sqlite3_file* f, sqlite3_int64 size) {
+  return real_of(f)->pMethods->xTruncate(real_of(f), size);
+}
+int file_size(sqlite3_file* f, sqlite3_int64* size) {
+  return real_of(f)->pMethods->xFileSize(real_of(f), size);
+}
+int file_lock(sqlite3_file* f, int level) { return real_of(f)->pMethods->xLock(real_of(f), level); }
+int file_unlock(sqlite3_file* f, int level) {
+  return real_of(f)->pMethods->xUnlock(real_of(f), level);
+}
+int file_check_lock(sqlite3_file* f, int* out) {
+  return real_of(f)->pMethods->xCheckReservedLock(real_of(f), out);
+}
+int file_control(sqlite3_file* f, int op, void* arg) {
+  return real_of(f)->pMethods->xFileControl(real_of(f), op, arg);
+}
+int file_sector_size(sqlite3_file* f) { return real_of(f)->pMethods->xSectorSize(real_of(f)); }
+int file_traits(sqlite3_file* f) {
+  return real_of(f)->pMethods->xDeviceCharacteristics(real_of(f));
+}
+int file_shm_map(sqlite3_file* f, int page, int size, int extend, void volatile** out) {
+  return real_of(f)->pMethods->xShmMap(real_of(f), page, size, extend, out);
+}
+int file_shm_lock(sqlite3_file* f, int offset, int n, int flags) {
+  return real_of(f)->pMethods->xShmLock(real_of(f), offset, n, flags);
+}
+void file_shm_barrier(sqlite3_file* f) { real_of(f)->pMethods->xShmBarrier(real_of(f)); }
+int file_shm_unmap(sqlite3_file* f, int remove) {
+  return real_of(f)->pMethods->xShmUnmap(real_of(f), remove);
+}
+int file_fetch(sqlite3_file* f, sqlite3_int64 at, int size, void** out) {
+  return real_of(f)->pMethods->xFetch(real_of(f), at, size, out);
+}
+int file_unfetch(sqlite3_file* f, sqlite3_int64 at, void* page) {
+  return real_of(f)->pMethods->xUnfetch(real_of(f), at, page);
+}
+
+}  // namespace
+
+FaultVfs::FaultVfs(FaultPlan plan) : layer_(std::make_unique<Layer>()) {
+  static std::atomic<int> numbers{0};
+  layer_->real = sqlite3_vfs_find(nullptr);
+  VX_ASSERT(layer_->real != nullptr);
+  layer_->plan = plan;
+  layer_->name = fmt::format("vortex-fault-{}", ++numbers);
+  layer_->vfs = *layer_->real;
+  layer_->vfs.pNext = nullptr;
+  layer_->vfs.zName = layer_->name.c_str();
+  layer_->vfs.szOsFile = static_cast<int>(sizeof(File)) + layer_->real->szOsFile;
+  layer_->vfs.pAppData = layer_.get();
+
+  static const auto kWrite = [](sqlite3_file* f, const void* data, int size, sqlite3_int64 at) {
+    auto* layer = static_cast<Layer*>(reinterpret_cast<File*>(f)->layer);
+    const int rc = layer->due(SQLITE_IOERR_WRITE);
+    return rc != SQLITE_OK ? rc : real_of(f)->pMethods->xWrite(real_of(f), data, size, at);
+  };
+  static const auto kSync = [](sqlite3_file* f, int flags) {
+    auto* layer = static_cast<Layer*>(reinterpret_cast<File*>(f)->layer);
+    const int rc = layer->due(SQLITE_IOERR_FSYNC);
+    return rc != SQLITE_OK ? rc : real_of(f)->pMethods->xSync(real_of(f), flags);
+  };
+  static const sqlite3_io_methods kMethods = {
+      3,           file_close,   file_read,     +kWrite,          file_truncate,  +kSync,
+      file_size,   file_lock,    file_unlock,   file_check_lock,  file_control,   file_sector_size,
+      file_traits, file_shm_map, file_shm_lock, file_shm_barrier, file_shm_unmap, file_fetch,
+      file_unfetch};
+
+  layer_->vfs.xOpen = [](sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags,
+                         int* out) {
+    auto* layer = static_cast<Layer*>(vfs->pAppData);
+    File* ours = new (file) File{};
+    ours->layer = layer;
+    ours->real = reinterpret_cast<sqlite3_file*>(ours + 1);
+    const int rc = layer->real->xOpen(layer->real, path, ours->real, flags, out);
+    if (ours->real->pMethods != nullptr) ours->base.pMethods = &kMethods;
+    return rc;
+  };
+  sqlite3_vfs_register(&layer_->vfs, 0);
+}
+
+FaultVfs::~FaultVfs() { sqlite3_vfs_unregister(&layer_->vfs); }
+
+const std::string& FaultVfs::name() const { return layer_->name; }
+std::uint64_t FaultVfs::calls() const { return layer_->calls; }
+
+}  // namespace vortex::store::sqlite

@@ -1,0 +1,43 @@
+#pragma once
+// Writes everything of a commit that is neither run, task nor output: workers, machines,
+// recoveries, dead letters, leases, queues, tokens, counters and the block of events. Writer's
+// thread only.
+
+#include "store/commit.h"
+#include "store/packed.h"
+#include "store/sqlite/known.h"
+#include "store/sqlite/statement.h"
+#include "store/sqlite/transaction.h"
+
+namespace vortex::store::sqlite {
+
+class FleetRows {
+ public:
+  FleetRows(Connection& db, Known& known, Packer& packer);
+
+  void write(Transaction& tx, const Commit& commit);
+
+ private:
+  void write_worker(Transaction& tx, const WorkerRow& row);
+  void write_recoveries(Transaction& tx, const RowBatch& rows);
+  void write_dead_letter(Transaction& tx, const DeadLetterRow& row);
+  void write_small(Transaction& tx, const Commit& commit);
+  void write_counters(Transaction& tx, const CounterRow& row);
+  void write_events(Transaction& tx, const Commit& commit);
+
+  Known& known_;
+  Packer& packer_;
+  Statement update_worker_;
+  Statement upsert_worker_;
+  Statement machine_;
+  Statement recovery_;
+  Statement recovery_item_;
+  Statement dead_letter_;
+  Statement lease_;
+  Statement queue_;
+  Statement token_;
+  Statement counters_;
+  Statement events_;
+};
+
+}  // namespace vortex::store::sqlite

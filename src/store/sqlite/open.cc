@@ -1,0 +1,135 @@
+#include "store/sqlite/open.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include "store/plan_shelf.h"
+#include "store/sqlite/fault_vfs.h"
+#include "store/sqlite/file_lock.h"
+#include "store/sqlite/migrate.h"
+#include "store/sqlite/reader.h"
+#include "store/sqlite/sql.gen.h"
+#include "store/sqlite/writer.h"
+
+namespace vortex::store {
+namespace sqlite {
+namespace {
+
+Instant system_clock() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::microseconds>(since).count()};
+}
+
+// The order of the members is that in which they may be made and, backwards, ended: the lock goes
+// last, after the connection has closed the file.
+struct Parts {
+  FileLock lock;
+  std::unique_ptr<FaultVfs> faults;
+  std::unique_ptr<Connection> db;
+};
+
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(SqliteOptions options, Parts parts)
+      : options_(std::move(options)),
+        parts_(std::move(parts)),
+        writer_(*parts_.db, shelf_, options_.logs,
+                options_.wall_clock ? options_.wall_clock : system_clock) {}
+
+  Writer& writer() override { return writer_; }
+
+  Result<std::unique_ptr<Reader>> reader() override {
+    auto db = Connection::open({.path = options_.path,
+                                .use = Use::kRead,
+                                .cache_bytes = options_.reader_cache_bytes,
+                                .map_bytes = options_.reader_map_bytes,
+                                .busy_timeout_ms = options_.busy_timeout_ms,
+                                .vfs = {}});
+    if (!db) return std::unexpected(db.error());
+    return make_reader(*std::move(db), shelf_);
+  }
+
+ private:
+  SqliteOptions options_;
+  PlanShelf shelf_;
+  Parts parts_;
+  SqliteWriter writer_;
+};
+
+// The same file under another name must find the same lock.
+Result<std::string> real_path(const std::string& path) {
+  std::error_code error;
+  const auto whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
+  if (!error && std::filesystem::is_directory(whole.parent_path(), error)) return whole.string();
+  return std::unexpected(
+      Error{Fault::kUnavailable, fmt::format("{}: there is no such folder for a database", path)});
+}
+
+Result<std::optional<FaultPlan>> fault_plan(const SqliteOptions& options) {
+  if (options.fault) return options.fault;
+  const char* text = std::getenv("VORTEX_FAULT_STORE");  // NOLINT(concurrency-mt-unsafe)
+  if (text == nullptr || *text == '\0') return std::optional<FaultPlan>{};
+  const auto plan = parse_fault_plan(text);
+  if (plan) return plan;
+  return std::unexpected(Error{
+      Fault::kBadRequest,
+      fmt::format("VORTEX_FAULT_STORE is '{}': write full@N, io@N, full@N-M or io@N-", text)});
+}
+
+Result<void> set_up_writer(Connection& db, const SqliteOptions& options) {
+  if (sqlite3_db_readonly(db.handle(), "main") != 0) {
+    return std::unexpected(
+        Error{Fault::kUnavailable, fmt::format("{} can only be read: check its owner and mode, and "
+                                               "those of its folder",
+                                               options.path)});
+  }
+  // Before anything is changed: a file of a newer version or another program stays as it is.
+  const auto version = version_of(db);
+  if (!version) return std::unexpected(version.error());
+  if (auto done = db.exec(fmt::format(sql::kSetPageSize, options.page_bytes)); !done) return done;
+  const auto mode = db.ask(sql::kUseWal);
+  if (!mode) return std::unexpected(mode.error());
+  if (*mode != "wal") {
+    return std::unexpected(Error{
+        Fault::kUnavailable, fmt::format("{} can not be written with a log: the file system has no "
+                                         "shared memory (is it a network share?)",
+                                         options.path)});
+  }
+  if (auto done = db.exec(fmt::format(sql::kSetUpWriter, options.checkpoint_pages)); !done) {
+    return done;
+  }
+  return migrate(db);
+}
+
+}  // namespace
+}  // namespace sqlite
+
+Result<std::unique_ptr<Store>> open_sqlite(const SqliteOptions& given) {
+  using namespace sqlite;
+  SqliteOptions options = given;
+  auto path = real_path(options.path);
+  if (!path) return std::unexpected(path.error());
+  options.path = *std::move(path);
+  const auto plan = fault_plan(options);
+  if (!plan) return std::unexpected(plan.error());
+  auto lock = FileLock::take(options.path + ".lock");
+  if (!lock) return std::unexpected(lock.error());
+  auto faults = *plan ? std::make_unique<FaultVfs>(**plan) : nullptr;
+  auto db = Connection::open({.path = options.path,
+                              .use = Use::kWrite,
+                              .cache_bytes = options.writer_cache_bytes,
+                              .map_bytes = 0,
+                              .busy_timeout_ms = options.busy_timeout_ms,
+                              .vfs = faults ? faults->name() : std::string{}});
+  if (!db) return std::unexpected(db.error());
+  if (auto done = set_up_writer(**db, options); !done) return std::unexpected(done.error());
+  return std::make_unique<SqliteStore>(std::move(options),
+                                       Parts{*std::move(lock), std::move(faults), *std::move(db)});
+}
+
+}  // namespace vortex::store

@@ -1,0 +1,135 @@
+#include <string>
+
+#include "store/packed.h"
+#include "store/sqlite/read_page.h"
+#include "store/sqlite/reader.h"
+#include "store/sqlite/row_decode.h"
+
+namespace vortex::store::sqlite {
+namespace {
+
+WorkerView take_view(Rows& rows) {
+  WorkerView view;
+  view.row = take_worker(rows);
+  view.held = rows.u32();
+  view.completed = rows.unsigned_number();
+  view.ended = rows.unsigned_number();
+  return view;
+}
+
+CursorKey key_of_lease(const PartitionLeaseRow& row) {
+  return {.first = row.partition.partition, .text = row.partition.topic};
+}
+
+TokenRow take_token(Rows& rows) {
+  TokenRow row;
+  row.name = rows.text();
+  row.role = take_enum(rows, Role::kAdmin);
+  row.hash = rows.text();
+  row.created_at = rows.time();
+  row.revoked = rows.flag();
+  return row;
+}
+
+std::uint64_t take_count(Rows& rows) { return rows.unsigned_number(); }
+
+}  // namespace
+
+Result<Page<WorkerView>> SqliteReader::workers(const WorkerFilter& filter,
+                                               const PageRequest& page) {
+  const auto cursor = read_cursor(CursorKind::kWorkers, page.cursor);
+  if (!cursor) return std::unexpected(cursor.error());
+  const std::uint32_t limit = page_rows(page);
+  const std::string after = *cursor ? (*cursor)->text : std::string{};
+  Statement& statement = sql_.worker_page;
+  statement.start().text(after);
+  if (filter.state) {
+    statement.literal(to_text(*filter.state));
+  } else {
+    statement.null();
+  }
+  statement.text_or_null(filter.zone)
+      .text_or_null(filter.group)
+      .text_or_null(filter.machine)
+      .flag(filter.live_only)
+      .number(limit + 1);
+  return read_page<WorkerView>(
+      statement, limit, CursorKind::kWorkers, take_view,
+      [](const WorkerView& view) { return CursorKey{.text = view.row.info->id.text}; });
+}
+
+Result<std::optional<WorkerView>> SqliteReader::worker(const WorkerId& id) {
+  return read_one<WorkerView>(sql_.one_worker.start().text(id.text), take_view);
+}
+
+Result<std::vector<MachineRow>> SqliteReader::machines() {
+  return read_all<MachineRow>(sql_.all_machines.start(), take_machine);
+}
+
+Result<std::vector<QueueRow>> SqliteReader::queues() {
+  return read_all<QueueRow>(sql_.all_queues.start(), take_queue);
+}
+
+Result<Page<PartitionLeaseRow>> SqliteReader::leases(const std::string& topic,
+                                                     const PageRequest& page) {
+  const auto cursor = read_cursor(CursorKind::kLeases, page.cursor);
+  if (!cursor) return std::unexpected(cursor.error());
+  const std::uint32_t limit = page_rows(page);
+  const std::int64_t after = *cursor ? static_cast<std::int64_t>((*cursor)->first) : -1;
+  if (!topic.empty()) {
+    sql_.lease_page_of_topic.start().text(topic).number(after).number(limit + 1);
+    return read_page<PartitionLeaseRow>(sql_.lease_page_of_topic, limit, CursorKind::kLeases,
+                                        take_lease, key_of_lease);
+  }
+  const std::string after_topic = *cursor ? (*cursor)->text : std::string{};
+  sql_.lease_page.start().text(after_topic).number(after).number(limit + 1);
+  return read_page<PartitionLeaseRow>(sql_.lease_page, limit, CursorKind::kLeases, take_lease,
+                                      key_of_lease);
+}
+
+Result<std::optional<PartitionLeaseRow>> SqliteReader::lease(const PartitionKey& key) {
+  return read_one<PartitionLeaseRow>(sql_.one_lease.start().text(key.topic).number(key.partition),
+                                     take_lease);
+}
+
+Result<EventLines> SqliteReader::events_after(std::uint64_t after, std::uint32_t bytes_max) {
+  sql_.events_from.start().unsigned_number(after + 1);
+  Rows rows(sql_.events_from);
+  EventLines lines;
+  while (lines.lines.size() < bytes_max && rows.next()) {
+    const std::uint64_t first = rows.unsigned_number();
+    const std::uint64_t last = rows.unsigned_number();
+    const auto block = unpack(rows.view());
+    if (!block) {
+      rows.damaged("a block of events that does not unpack");
+      break;
+    }
+    if (lines.first_seq == 0) lines.first_seq = first;
+    lines.last_seq = last;
+    lines.lines += *block;
+  }
+  if (rows.failed()) return std::unexpected(rows.error());
+  return lines;
+}
+
+Result<std::vector<TokenRow>> SqliteReader::tokens() {
+  return read_all<TokenRow>(sql_.all_tokens.start(), take_token);
+}
+
+Result<Totals> SqliteReader::totals(Instant now) {
+  const Snapshot snapshot(sql_);
+  const auto counters = read_one<CounterRow>(sql_.counters.start(), take_counters);
+  if (!counters) return std::unexpected(counters.error());
+  const auto requeued =
+      read_one<std::uint64_t>(sql_.requeued_since.start().time(now - hours(1)), take_count);
+  if (!requeued) return std::unexpected(requeued.error());
+  const auto letters = read_one<std::uint64_t>(sql_.count_open_dead_letters.start(), take_count);
+  if (!letters) return std::unexpected(letters.error());
+  Totals totals;
+  totals.counters = counters->value_or(CounterRow{});
+  totals.requeued_last_hour = requeued->value_or(0);
+  totals.open_dead_letters = letters->value_or(0);
+  return totals;
+}
+
+}  // namespace vortex::store::sqlite

@@ -1,0 +1,178 @@
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "store/keys.h"
+#include "store/sqlite/read_page.h"
+#include "store/sqlite/reader.h"
+#include "store/sqlite/row_decode.h"
+#include "store/sqlite/sql.gen.h"
+
+namespace vortex::store::sqlite {
+namespace {
+
+constexpr std::uint32_t kAttemptsMax = 1'000;
+// A walk for rows that no index finds looks at so many and then ends the page, however few it
+// found.
+constexpr std::uint32_t kWalkRows = 20'000;
+
+TaskView take_view(Rows& rows) {
+  TaskView view;
+  view.row = take_task(rows);
+  view.name = rows.text();
+  return view;
+}
+
+CursorKey key_after(const TaskView& task) {
+  return {.first = static_cast<std::uint64_t>(*key_of(task.row.id))};
+}
+
+AttemptRow take_attempt(Rows& rows, TaskId task) {
+  AttemptRow row;
+  row.attempt.epoch = {rows.unsigned_number()};
+  row.number = rows.u32();
+  row.worker.text = rows.view();
+  row.incarnation = {rows.unsigned_number()};
+  row.granted_at = rows.micros();
+  row.started_at = rows.micros();
+  row.ended_at = rows.micros();
+  row.verdict = take_enum(rows, Verdict::kCancelled);
+  row.code = static_cast<std::int32_t>(rows.number());
+  row.message = rows.text();
+  task.level = take_level(rows);
+  row.attempt.task = task;
+  return row;
+}
+
+std::optional<std::string> take_optional(Rows& rows) {
+  if (!rows.is_null()) return rows.text();
+  rows.skip();
+  return std::nullopt;
+}
+
+}  // namespace
+
+// The keys that a list of tasks is about: all, those of a run, or those of one of its nodes.
+struct SqliteReader::TaskKeys {
+  std::int64_t first = 0;
+  std::int64_t end = std::numeric_limits<std::int64_t>::max();
+};
+
+Result<SqliteReader::TaskKeys> SqliteReader::keys_for(const TaskFilter& filter) {
+  if (!filter.run) {
+    if (!filter.node) return TaskKeys{};
+    return std::unexpected(Error{Fault::kBadRequest, "a node can only be asked for with its run"});
+  }
+  const KeyRange keys = keys_of(*filter.run);
+  if (!filter.node) return TaskKeys{.first = keys.first, .end = keys.end};
+  const TaskKeys none{.first = keys.first, .end = keys.first};
+  const auto digest =
+      read_one<std::uint64_t>(sql_.digest_of_run.start().unsigned_number(filter.run->value),
+                              [](Rows& rows) { return rows.unsigned_number(); });
+  if (!digest) return std::unexpected(digest.error());
+  if (!*digest) return none;
+  const auto plan_read = plan(**digest);
+  if (!plan_read) return std::unexpected(plan_read.error());
+  if (!*plan_read) return none;
+  for (const PlanNode& node : (*plan_read)->nodes) {
+    if ((*plan_read)->spec.nodes[node.spec].name != *filter.node) continue;
+    return TaskKeys{.first = keys.first + node.first_task,
+                    .end = keys.first + node.first_task + node.tasks};
+  }
+  return none;
+}
+
+Statement& SqliteReader::tasks_in_state(TaskState state) {
+  auto& [text, statement] = by_state_[state];
+  if (!statement) {
+    const std::string_view form = is_held(state) ? sql::kTasksHeld : sql::kTasksByState;
+    text = std::make_unique<std::string>(
+        fmt::format(fmt::runtime(form), fmt::arg("state", to_text(state))));
+    statement = std::make_unique<Statement>(*db_, *text);
+  }
+  return *statement;
+}
+
+Result<Page<TaskView>> SqliteReader::tasks(const TaskFilter& filter, const PageRequest& page) {
+  const auto cursor = read_cursor(CursorKind::kTasks, page.cursor);
+  if (!cursor) return std::unexpected(cursor.error());
+  const std::uint32_t limit = page_rows(page);
+  const Snapshot snapshot(sql_);
+  auto keys = keys_for(filter);
+  if (!keys) return std::unexpected(keys.error());
+  if (*cursor) {
+    // One past the last key shown; a cursor made up by somebody must not overflow it.
+    const std::uint64_t last = std::min<std::uint64_t>((*cursor)->first, kRunsEnd << kIndexBits);
+    keys->first = std::max(keys->first, static_cast<std::int64_t>(last) + 1);
+  }
+  if (filter.worker) {
+    sql_.tasks_of_worker.start().number(keys->first).number(keys->end).number(limit + 1);
+    sql_.tasks_of_worker.text(filter.worker->text);
+    if (filter.state) {
+      sql_.tasks_of_worker.literal(to_text(*filter.state));
+    } else {
+      sql_.tasks_of_worker.null();
+    }
+    return read_page<TaskView>(sql_.tasks_of_worker, limit, CursorKind::kTasks, take_view,
+                               key_after);
+  }
+  if (!filter.state || filter.state == TaskState::kCompleted || filter.node) {
+    return walk_tasks(*keys, filter.state, limit);
+  }
+  Statement& statement = tasks_in_state(*filter.state);
+  statement.start().number(keys->first).number(keys->end).number(limit + 1);
+  return read_page<TaskView>(statement, limit, CursorKind::kTasks, take_view, key_after);
+}
+
+Result<Page<TaskView>> SqliteReader::walk_tasks(const TaskKeys& keys,
+                                                std::optional<TaskState> state,
+                                                std::uint32_t limit) {
+  const std::uint32_t rows_max = state ? kWalkRows : limit + 1;
+  Rows rows(sql_.tasks_by_key.start().number(keys.first).number(keys.end).number(rows_max));
+  Page<TaskView> page;
+  std::uint32_t seen = 0;
+  while (rows.next()) {
+    TaskView view = take_view(rows);
+    const bool wanted = !state || view.row.state == *state;
+    ++seen;
+    if (wanted && page.items.size() == limit) {
+      page.next_cursor = write_cursor(CursorKind::kTasks, key_after(page.items.back()));
+      break;
+    }
+    if (seen == rows_max) page.next_cursor = write_cursor(CursorKind::kTasks, key_after(view));
+    if (wanted) page.items.push_back(std::move(view));
+  }
+  if (rows.failed()) return std::unexpected(rows.error());
+  return page;
+}
+
+Result<std::optional<TaskView>> SqliteReader::task(TaskId id) {
+  const auto key = key_of(id);
+  if (!key) return std::optional<TaskView>{};
+  return read_one<TaskView>(sql_.one_task.start().number(*key), take_view);
+}
+
+Result<std::optional<TaskDataRow>> SqliteReader::task_data(TaskId id) {
+  const auto key = key_of(id);
+  if (!key) return std::optional<TaskDataRow>{};
+  return read_one<TaskDataRow>(sql_.one_task_data.start().number(*key), [id](Rows& rows) {
+    TaskDataRow row;
+    row.id = id;
+    row.id.level = take_level(rows);
+    row.epoch = {rows.unsigned_number()};
+    row.checkpoint = take_optional(rows);
+    row.outputs = take_optional(rows);
+    return row;
+  });
+}
+
+Result<std::vector<AttemptRow>> SqliteReader::attempts(TaskId id) {
+  const auto key = key_of(id);
+  if (!key) return std::vector<AttemptRow>{};
+  return read_all<AttemptRow>(sql_.attempts_of_task.start().number(*key).number(kAttemptsMax),
+                              [id](Rows& rows) { return take_attempt(rows, id); });
+}
+
+}  // namespace vortex::store::sqlite

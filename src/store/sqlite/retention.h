@@ -1,0 +1,48 @@
+#pragma once
+// Forgetting finished runs: which may go, taking them out of sight at once, and removing what is
+// left of them in small transactions. A run that is live again is never touched. Writer's thread.
+
+#include <cstdint>
+#include <vector>
+
+#include "store/commit.h"
+#include "store/keys.h"
+#include "store/sqlite/known.h"
+#include "store/sqlite/run_rows.h"
+#include "store/sqlite/statement.h"
+#include "store/sqlite/transaction.h"
+#include "store/store.h"
+
+namespace vortex::store::sqlite {
+
+class RetentionRows {
+ public:
+  RetentionRows(Connection& db, Known& known, RunRows& runs);
+
+  void forget(Transaction& tx, const std::vector<RunId>& expired);
+
+  Result<std::vector<ExpiredRun>> expirable(const Retention& keep, Instant now,
+                                            std::uint32_t limit);
+  // Inside a transaction: removes up to `rows` rows. True: there is more.
+  bool sweep(Transaction& tx, const Retention& keep, Instant now, std::uint32_t rows);
+
+ private:
+  void forget_run(Transaction& tx, RunId run);
+  std::uint32_t sweep_run(Transaction& tx, std::uint64_t run, std::uint32_t budget);
+  std::uint32_t sweep_events(Transaction& tx, Instant before, std::uint32_t budget);
+  std::uint64_t next_doomed(Transaction& tx);
+
+  Known& known_;
+  RunRows& runs_;
+  Statement oldest_;
+  Statement forget_;
+  Statement forget_labels_;
+  Statement doom_;
+  Statement spare_;
+  Statement next_doomed_;
+  std::vector<Statement> slices_;  // one table each, tasks last
+  Statement oldest_events_;
+  Statement delete_events_;
+};
+
+}  // namespace vortex::store::sqlite

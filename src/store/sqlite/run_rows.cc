@@ -1,0 +1,151 @@
+#include "store/sqlite/run_rows.h"
+
+#include <string>
+
+#include <fmt/format.h>
+
+#include "store/row_json.h"
+#include "store/sqlite/sql.gen.h"
+
+namespace vortex::store::sqlite {
+namespace {
+
+const RunRequest kNoRequest;
+
+// The values that both statements of a run begin with, in their order.
+void bind_changing(Statement& statement, const RunRow& row, const std::string& stopped) {
+  statement.start()
+      .unsigned_number(row.id.value)
+      .literal(to_text(row.state))
+      .number(static_cast<std::int64_t>(row.ending))
+      .flag(row.paused)
+      .number(row.levels_passed)
+      .time(row.finished_at)
+      .time(row.timeout_at)
+      .text_or_null(stopped);
+  for (const std::uint32_t count : row.made) statement.number(count);
+}
+
+}  // namespace
+
+RunRows::RunRows(Connection& db, Known& known, PlanShelf& shelf, Packer& packer)
+    : known_(known),
+      shelf_(shelf),
+      packer_(packer),
+      insert_(db, sql::kInsertRun),
+      update_(db, sql::kUpdateRun),
+      insert_label_(db, sql::kInsertRunLabel),
+      insert_spec_(db, sql::kInsertSpec),
+      mark_applied_(db, sql::kMarkSpecApplied),
+      count_uses_(db, sql::kCountSpecUses),
+      delete_spec_(db, sql::kDeleteSpecIfUnused),
+      delete_uses_(db, sql::kDeleteUsesIfNone),
+      write_dag_(db, sql::kWriteDag),
+      delete_dag_(db, sql::kDeleteDag),
+      spare_(db, sql::kSpareRun) {}
+
+void RunRows::write(Transaction& tx, const Commit& commit) {
+  new_runs_.clear();
+  new_uses_.clear();
+  for (const DagRow& row : commit.dags) write_dag(tx, row);
+  for (const RunRow& row : commit.rows.runs) write_run(tx, row);
+  for (const auto& [digest, runs] : new_uses_) {
+    tx.run(count_uses_.start().unsigned_number(digest).number(runs));
+  }
+}
+
+void RunRows::write_run(Transaction& tx, const RunRow& row) {
+  if (!tx.ok()) return;
+  if (!known_.live.contains(row.id.value) && insert(tx, row)) return note(row, true);
+  const std::string stopped = row.stopped.empty() ? std::string{} : numbers_json(row.stopped);
+  bind_changing(update_, row, stopped);
+  if (!tx.run(update_)) return;
+  if (update_.changes() == 0) {
+    return tx.fail({Fault::kBadRequest, fmt::format("{} is not kept", to_text(row.id))});
+  }
+  note(row, false);
+}
+
+bool RunRows::insert(Transaction& tx, const RunRow& row) {
+  if (!row.plan) return false;
+  write_spec(tx, row.plan);
+  const RunRequest& request = row.request ? *row.request : kNoRequest;
+  const std::string stopped = row.stopped.empty() ? std::string{} : numbers_json(row.stopped);
+  const std::string labels = request.labels.empty() ? std::string{} : labels_json(request.labels);
+  bind_changing(insert_, row, stopped);
+  insert_.time(row.created_at)
+      .text(row.plan->spec.name)
+      .unsigned_number(row.plan->digest)
+      .text_or_null(request.idempotency_key)
+      .unsigned_number(request.digest)
+      .text_or_null(labels)
+      .text(request.params);
+  if (!tx.run(insert_) || insert_.changes() == 0) return false;
+  insert_labels(tx, row);
+  if (known_.doomed_runs > 0) {
+    tx.run(spare_.start().unsigned_number(row.id.value));
+    known_.doomed_runs -= static_cast<std::uint64_t>(spare_.changes());
+  }
+  return true;
+}
+
+void RunRows::insert_labels(Transaction& tx, const RunRow& row) {
+  if (!row.request) return;
+  for (const auto& [name, value] : row.request->labels) {
+    tx.run(insert_label_.start().text(name).text(value).unsigned_number(row.id.value));
+  }
+}
+
+void RunRows::note(const RunRow& row, bool inserted) {
+  const bool was_live = known_.live.contains(row.id.value);
+  const bool is_live = row.state == RunState::kRunning;
+  if (inserted) {
+    new_runs_.insert(row.id.value);
+    ++new_uses_[row.plan->digest];
+  }
+  if (!inserted && !was_live && is_live) --known_.finished_runs;
+  if ((inserted || was_live) && !is_live) ++known_.finished_runs;
+  if (!is_live) {
+    known_.live.erase(row.id.value);
+  } else if (row.plan) {
+    known_.live[row.id.value] = {.digest = row.plan->digest, .plan = row.plan};
+  }
+}
+
+void RunRows::write_spec(Transaction& tx, const PlanPtr& plan) {
+  if (known_.digests.contains(plan->digest)) return;
+  const std::string json = plan_json(*plan);
+  insert_spec_.start()
+      .unsigned_number(plan->digest)
+      .text(plan->spec.name)
+      .unsigned_number(plan->nodes.size())
+      .number(plan->tasks)
+      .number(plan->levels)
+      .blob(packer_.pack(json));
+  if (!tx.run(insert_spec_)) return;
+  known_.digests.insert(plan->digest);
+  shelf_.put(plan);
+}
+
+void RunRows::release_spec(Transaction& tx, std::uint64_t digest) {
+  tx.run(count_uses_.start().unsigned_number(digest).number(-1));
+  tx.run(delete_spec_.start().unsigned_number(digest));
+  if (!tx.ok()) return;
+  if (delete_spec_.changes() > 0) known_.digests.erase(digest);
+  tx.run(delete_uses_.start().unsigned_number(digest));
+}
+
+void RunRows::write_dag(Transaction& tx, const DagRow& row) {
+  if (row.deleted) {
+    tx.run(delete_dag_.start().text(row.name));
+    return;
+  }
+  if (!row.plan) {
+    return tx.fail({Fault::kBadRequest, fmt::format("DAG '{}' has no definition", row.name)});
+  }
+  write_spec(tx, row.plan);
+  tx.run(mark_applied_.start().unsigned_number(row.plan->digest));
+  tx.run(write_dag_.start().text(row.name).unsigned_number(row.plan->digest).time(row.updated_at));
+}
+
+}  // namespace vortex::store::sqlite

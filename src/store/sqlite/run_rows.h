@@ -1,0 +1,53 @@
+#pragma once
+// Writes runs, the definitions they use and named definitions. What never changes about a run (its
+// definition and request) is written with its first row only. Writer's thread only.
+
+#include <cstdint>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "store/commit.h"
+#include "store/packed.h"
+#include "store/sqlite/known.h"
+#include "store/sqlite/statement.h"
+#include "store/sqlite/transaction.h"
+
+namespace vortex::store::sqlite {
+
+class RunRows {
+ public:
+  RunRows(Connection& db, Known& known, PlanShelf& shelf, Packer& packer);
+
+  void write(Transaction& tx, const Commit& commit);
+  // Whether this run was made by the commit being written: its tasks are new too.
+  bool is_new(RunId run) const { return new_runs_.contains(run.value); }
+  // Runs less use this definition from now on; it goes when nobody does.
+  void release_spec(Transaction& tx, std::uint64_t digest);
+
+ private:
+  void write_run(Transaction& tx, const RunRow& row);
+  bool insert(Transaction& tx, const RunRow& row);
+  void insert_labels(Transaction& tx, const RunRow& row);
+  void note(const RunRow& row, bool inserted);
+  void write_spec(Transaction& tx, const PlanPtr& plan);
+  void write_dag(Transaction& tx, const DagRow& row);
+
+  Known& known_;
+  PlanShelf& shelf_;
+  Packer& packer_;
+  std::unordered_set<std::uint64_t> new_runs_;
+  std::unordered_map<std::uint64_t, std::int64_t> new_uses_;  // by digest
+  Statement insert_;
+  Statement update_;
+  Statement insert_label_;
+  Statement insert_spec_;
+  Statement mark_applied_;
+  Statement count_uses_;
+  Statement delete_spec_;
+  Statement delete_uses_;
+  Statement write_dag_;
+  Statement delete_dag_;
+  Statement spare_;
+};
+
+}  // namespace vortex::store::sqlite

@@ -1,0 +1,177 @@
+#include "store/sqlite/statement.h"
+
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include "base/assert.h"
+
+namespace vortex::store::sqlite {
+
+Statement::~Statement() { sqlite3_finalize(handle_); }
+
+Statement::Statement(Statement&& other) noexcept
+    : db_(other.db_),
+      sql_(other.sql_),
+      handle_(std::exchange(other.handle_, nullptr)),
+      failed_(other.failed_),
+      next_(other.next_),
+      slots_(std::move(other.slots_)) {}
+
+Statement& Statement::start() {
+  next_ = 0;
+  failed_ = false;
+  if (handle_ != nullptr) return *this;
+  const int rc = sqlite3_prepare_v3(db_->handle(), sql_.data(), static_cast<int>(sql_.size()),
+                                    SQLITE_PREPARE_PERSISTENT, &handle_, nullptr);
+  failed_ = rc != SQLITE_OK;
+  if (!failed_) slots_.resize(static_cast<std::size_t>(sqlite3_bind_parameter_count(handle_)));
+  return *this;
+}
+
+Statement::Slot& Statement::next_slot() {
+  // A statement that could not be prepared takes values without using them.
+  if (handle_ == nullptr && slots_.size() <= next_) slots_.resize(next_ + 1);
+  VX_ASSERT(next_ < slots_.size());
+  return slots_[next_++];
+}
+
+Statement& Statement::number(std::int64_t value) {
+  Slot& slot = next_slot();
+  if (slot.kind == Kind::kNumber && slot.value == value) return *this;
+  slot.kind = Kind::kNumber;
+  slot.value = value;
+  sqlite3_bind_int64(handle_, static_cast<int>(next_), value);
+  return *this;
+}
+
+Statement& Statement::text(std::string_view value) {
+  next_slot().kind = Kind::kOther;
+  // An empty view may have no address, which SQLite would take for NULL.
+  const char* data = value.empty() ? "" : value.data();
+  if (sqlite3_bind_text64(handle_, static_cast<int>(next_), data, value.size(), SQLITE_STATIC,
+                          SQLITE_UTF8) != SQLITE_OK) {
+    failed_ = true;
+  }
+  return *this;
+}
+
+Statement& Statement::literal(std::string_view value) {
+  Slot& slot = next_slot();
+  const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(value.data()));
+  if (slot.kind == Kind::kLiteral && slot.value == address) return *this;
+  slot.kind = Kind::kLiteral;
+  slot.value = address;
+  sqlite3_bind_text64(handle_, static_cast<int>(next_), value.data(), value.size(), SQLITE_STATIC,
+                      SQLITE_UTF8);
+  return *this;
+}
+
+Statement& Statement::blob(std::string_view value) {
+  next_slot().kind = Kind::kOther;
+  const char* data = value.empty() ? "" : value.data();
+  if (sqlite3_bind_blob64(handle_, static_cast<int>(next_), data, value.size(), SQLITE_STATIC) !=
+      SQLITE_OK) {
+    failed_ = true;
+  }
+  return *this;
+}
+
+Statement& Statement::time(Instant at) {
+  if (at == kNever) return null();
+  if (!has_time_text(at)) return number(at.us);
+  Slot& slot = next_slot();
+  if (slot.kind == Kind::kTime && slot.value == at.us) return *this;
+  slot.kind = Kind::kTime;
+  slot.value = at.us;
+  slot.time = time_text(at);
+  sqlite3_bind_text(handle_, static_cast<int>(next_), slot.time.data(),
+                    static_cast<int>(slot.time.size()), SQLITE_STATIC);
+  return *this;
+}
+
+Statement& Statement::micros(Instant at) { return at == kNever ? null() : number(at.us); }
+
+Statement& Statement::null() {
+  Slot& slot = next_slot();
+  if (slot.kind == Kind::kNull) return *this;
+  slot.kind = Kind::kNull;
+  sqlite3_bind_null(handle_, static_cast<int>(next_));
+  return *this;
+}
+
+int Statement::step() {
+  if (handle_ == nullptr) start();
+  if (handle_ == nullptr || failed_) return SQLITE_ERROR;
+  return sqlite3_step(handle_);
+}
+
+void Statement::reset() {
+  if (handle_ != nullptr) sqlite3_reset(handle_);
+}
+
+bool Statement::run() {
+  int rc = step();
+  while (rc == SQLITE_ROW) rc = step();
+  // A successful reset would overwrite the error that the caller is about to ask for; a failed one
+  // repeats it.
+  reset();
+  return rc == SQLITE_DONE;
+}
+
+std::int64_t Statement::changes() const { return sqlite3_changes64(db_->handle()); }
+
+bool Rows::next() {
+  if (failed_) return false;
+  column_ = 0;
+  const int rc = statement_.step();
+  if (rc == SQLITE_ROW) return true;
+  if (rc != SQLITE_DONE) {
+    failed_ = true;
+    error_ = statement_.connection().error("reading the database");
+  }
+  return false;
+}
+
+std::int64_t Rows::number() { return sqlite3_column_int64(statement_.handle_, column_++); }
+
+bool Rows::is_null() const {
+  return sqlite3_column_type(statement_.handle_, column_) == SQLITE_NULL;
+}
+
+std::string_view Rows::view() {
+  const int column = column_++;
+  const void* data = sqlite3_column_blob(statement_.handle_, column);
+  if (data == nullptr) return {};
+  return {static_cast<const char*>(data),
+          static_cast<std::size_t>(sqlite3_column_bytes(statement_.handle_, column))};
+}
+
+Instant Rows::time() {
+  const std::string_view shown = view();
+  if (shown.data() == nullptr) return kNever;
+  if (const auto at = parse_time_text(shown)) return *at;
+  std::int64_t number = 0;  // outside the years that have a text
+  const char* end = shown.data() + shown.size();
+  const auto [stop, problem] = std::from_chars(shown.data(), end, number);
+  if (problem != std::errc{} || stop != end) damaged(fmt::format("the time '{}'", shown));
+  return {number};
+}
+
+Instant Rows::micros() {
+  if (is_null()) {
+    skip();
+    return kNever;
+  }
+  return {number()};
+}
+
+void Rows::damaged(std::string_view what) {
+  if (failed_) return;
+  failed_ = true;
+  error_ = {Fault::kDamaged, fmt::format("the database holds {}, which makes no sense", what)};
+}
+
+}  // namespace vortex::store::sqlite

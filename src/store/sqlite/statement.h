@@ -1,0 +1,108 @@
+#pragma once
+// A statement that is prepared once and run many times, and the rows it gives.
+//
+// Values are bound in the order of the parameters: start(), then one call each. Text is not copied:
+// it must live until the statement has run. A value equal to the one bound last is not bound again,
+// which is most of them when a batch of rows is written. One thread, that of the connection.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "store/error.h"
+#include "store/sqlite/connection.h"
+#include "store/time_text.h"
+
+struct sqlite3_stmt;
+
+namespace vortex::store::sqlite {
+
+class Statement {
+ public:
+  // `sql` lives for ever or is copied by the second form. Prepared at its first use.
+  Statement(Connection& db, std::string_view sql) : db_(&db), sql_(sql) {}
+  ~Statement();
+  Statement(Statement&& other) noexcept;
+  Statement& operator=(Statement&&) = delete;
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  Statement& start();
+  Statement& number(std::int64_t value);
+  Statement& unsigned_number(std::uint64_t value) {
+    return number(static_cast<std::int64_t>(value));
+  }
+  Statement& flag(bool value) { return number(value ? 1 : 0); }
+  Statement& text(std::string_view value);
+  Statement& text_or_null(std::string_view value) { return value.empty() ? null() : text(value); }
+  Statement& literal(std::string_view value);  // lives for ever
+  Statement& blob(std::string_view value);
+  Statement& time(Instant at);    // as text; kNever is null
+  Statement& micros(Instant at);  // as a number; kNever is null
+  Statement& null();
+
+  // Runs it to its end. False: the connection has the error.
+  bool run();
+  std::int64_t changes() const;  // rows that the last run changed
+
+  Connection& connection() const { return *db_; }
+
+ private:
+  friend class Rows;
+  enum class Kind : std::uint8_t { kUnbound, kNumber, kLiteral, kTime, kNull, kOther };
+  struct Slot {
+    Kind kind = Kind::kUnbound;
+    std::int64_t value = 0;
+    TimeText time{};  // what a time is bound to: stays as long as the statement
+  };
+
+  Slot& next_slot();
+  int step();
+  void reset();
+
+  Connection* db_;
+  std::string_view sql_;
+  sqlite3_stmt* handle_ = nullptr;
+  bool failed_ = false;  // it could not be prepared or a value could not be bound
+  std::size_t next_ = 0;
+  std::vector<Slot> slots_;
+};
+
+// The rows of a statement whose values are bound: while (rows.next()) { rows.number(); ... }
+// Columns are read in their order. After the loop failed() says whether it ended by an error.
+class Rows {
+ public:
+  explicit Rows(Statement& statement) : statement_(statement) {}
+  ~Rows() { statement_.reset(); }
+  Rows(const Rows&) = delete;
+  Rows& operator=(const Rows&) = delete;
+
+  bool next();
+  std::int64_t number();
+  std::uint64_t unsigned_number() { return static_cast<std::uint64_t>(number()); }
+  std::uint32_t u32() { return static_cast<std::uint32_t>(number()); }
+  std::uint16_t u16() { return static_cast<std::uint16_t>(number()); }
+  std::uint8_t u8() { return static_cast<std::uint8_t>(number()); }
+  bool flag() { return number() != 0; }
+  bool is_null() const;  // the next column
+  void skip() { ++column_; }
+  std::string_view view();  // until the next call of next()
+  std::string text() { return std::string(view()); }
+  Instant time();
+  Instant micros();
+
+  // What was read makes no sense: the loop ends and error() says so.
+  void damaged(std::string_view what);
+  bool failed() const { return failed_; }
+  Error error() const { return error_; }
+
+ private:
+  Statement& statement_;
+  int column_ = 0;
+  bool failed_ = false;
+  Error error_;
+};
+
+}  // namespace vortex::store::sqlite

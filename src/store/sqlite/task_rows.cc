@@ -1,0 +1,190 @@
+#include "store/sqlite/task_rows.h"
+
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "store/keys.h"
+#include "store/sqlite/sql.gen.h"
+
+namespace vortex::store::sqlite {
+namespace {
+
+Error no_such_task(TaskId task) {
+  return {Fault::kBadRequest, fmt::format("{} can not be the id of a task", to_text(task))};
+}
+
+// The values that both statements of a task begin with, in their order.
+void bind_changing(Statement& statement, const TaskRow& row, std::int64_t key) {
+  statement.start().number(key).literal(to_text(row.state));
+  if (row.level) {
+    statement.number(*row.level);
+  } else {
+    statement.null();
+  }
+  statement.text_or_null(row.worker.text)
+      .unsigned_number(row.epoch.value)
+      .number(row.counters.attempts)
+      .time(row.updated_at)
+      .unsigned_number(row.incarnation.value)
+      .micros(row.ready_at)
+      .micros(row.started_at)
+      .number(row.percent)
+      .number(row.exit_code)
+      .number(static_cast<std::int64_t>(row.stop))
+      .number(row.counters.failures)
+      .number(row.counters.crashes)
+      .number(row.counters.stalls)
+      .number(row.counters.releases)
+      .number(row.counters.unstarted)
+      .unsigned_number(row.recovery.value)
+      .text_or_null(row.previous_worker.text)
+      .text_or_null(row.step)
+      .text_or_null(row.error_message);
+}
+
+}  // namespace
+
+TaskRows::TaskRows(Connection& db, Known& known, const RunRows& runs)
+    : known_(known),
+      runs_(runs),
+      update_(db, sql::kUpdateTask),
+      upsert_(db, sql::kUpsertTask),
+      write_data_(db, sql::kWriteTaskData),
+      insert_attempt_(db, sql::kInsertAttempt),
+      find_attempt_(db, sql::kFindAttempt),
+      delete_attempt_(db, sql::kDeleteAttempt),
+      find_number_(db, sql::kFindWorkerNumber),
+      insert_number_(db, sql::kInsertWorkerNumber),
+      count_ends_(db, sql::kCountWorkerEnds) {}
+
+void TaskRows::write(Transaction& tx, const RowBatch& rows) {
+  last_run_ = {};
+  last_plan_ = nullptr;
+  last_new_ = false;
+  ends_.clear();
+  for (const TaskRow& row : rows.tasks) write_task(tx, row);
+  for (const TaskDataRow& row : rows.task_data) write_data(tx, row);
+  for (const AttemptRow& row : rows.attempts) write_attempt(tx, row);
+  for (const auto& [number, ends] : ends_) {
+    tx.run(count_ends_.start().number(number).number(ends.completed).number(ends.ended));
+  }
+}
+
+bool TaskRows::looks_new(const TaskRow& row) {
+  if (row.id.run != last_run_) {
+    last_run_ = row.id.run;
+    last_plan_ = nullptr;
+    last_new_ = runs_.is_new(row.id.run);
+  }
+  return last_new_ || row.created_at == row.updated_at;
+}
+
+void TaskRows::write_task(Transaction& tx, const TaskRow& row) {
+  if (!tx.ok()) return;
+  const auto key = key_of(row.id);
+  if (!key) return tx.fail(no_such_task(row.id));
+  if (!looks_new(row)) {
+    bind_changing(update_, row, *key);
+    if (!tx.run(update_) || update_.changes() > 0) return;
+  }
+  upsert(tx, row, *key);
+}
+
+void TaskRows::upsert(Transaction& tx, const TaskRow& row, std::int64_t key) {
+  const DagPlan* plan = plan_of(tx, row.id.run);
+  if (plan == nullptr) return;
+  if (row.node >= plan->nodes.size()) return tx.fail(no_such_task(row.id));
+  const std::string id =
+      to_text(TaskId{.run = row.id.run, .index = row.id.index, .level = row.level.value_or(0)});
+  bind_changing(upsert_, row, key);
+  upsert_.text(id).number(row.node).text(plan->node_spec(row.node).name).time(row.created_at);
+  tx.run(upsert_);
+}
+
+const DagPlan* TaskRows::plan_of(Transaction& tx, RunId run) {
+  if (last_plan_) return last_plan_.get();
+  auto plan = known_.plan_of(run.value);
+  if (!plan) {
+    tx.fail(std::move(plan.error()));
+    return nullptr;
+  }
+  last_plan_ = *std::move(plan);
+  return last_plan_.get();
+}
+
+void TaskRows::write_data(Transaction& tx, const TaskDataRow& row) {
+  const auto key = key_of(row.id);
+  if (!key) return tx.fail(no_such_task(row.id));
+  write_data_.start().number(*key).unsigned_number(row.epoch.value);
+  for (const auto* part : {&row.checkpoint, &row.outputs}) {
+    if (*part) {
+      write_data_.blob(**part);
+    } else {
+      write_data_.null();
+    }
+  }
+  tx.run(write_data_);
+}
+
+void TaskRows::write_attempt(Transaction& tx, const AttemptRow& row) {
+  if (!tx.ok()) return;
+  const auto key = key_of(row.attempt.task);
+  if (!key) return tx.fail(no_such_task(row.attempt.task));
+  const std::int64_t number = worker_number(tx, row.worker);
+  insert_attempt_.start()
+      .number(*key)
+      .unsigned_number(row.attempt.epoch.value)
+      .number(row.number)
+      .number(number)
+      .unsigned_number(row.incarnation.value)
+      .micros(row.granted_at)
+      .micros(row.started_at)
+      .micros(row.ended_at)
+      .number(static_cast<std::int64_t>(row.verdict))
+      .number(row.code)
+      .text_or_null(row.message);
+  if (!tx.run(insert_attempt_)) return;
+  if (insert_attempt_.changes() == 0) {
+    take_back(tx, *key, row);
+    if (!tx.run(insert_attempt_)) return;
+  }
+  Ends& ends = ends_[number];
+  ++ends.ended;
+  if (row.verdict == Verdict::kCompleted) ++ends.completed;
+}
+
+// An attempt is written once; a repeated one replaces it and must not be counted twice.
+void TaskRows::take_back(Transaction& tx, std::int64_t key, const AttemptRow& row) {
+  find_attempt_.start().number(key).unsigned_number(row.attempt.epoch.value);
+  {
+    Rows rows(find_attempt_);
+    if (rows.next()) {
+      Ends& ends = ends_[rows.number()];
+      --ends.ended;
+      if (rows.number() == static_cast<std::int64_t>(Verdict::kCompleted)) --ends.completed;
+    }
+    if (rows.failed()) return tx.fail(rows.error());
+  }
+  tx.run(delete_attempt_.start().number(key).unsigned_number(row.attempt.epoch.value));
+}
+
+std::int64_t TaskRows::worker_number(Transaction& tx, const WorkerId& worker) {
+  const auto found = known_.worker_numbers.find(std::string_view(worker.text));
+  if (found != known_.worker_numbers.end()) return found->second;
+  std::int64_t number = 0;
+  for (Statement* statement : {&find_number_, &insert_number_}) {
+    statement->start().text(worker.text);
+    Rows rows(*statement);
+    if (rows.next()) number = rows.number();
+    while (rows.next()) {
+    }
+    if (rows.failed()) tx.fail(rows.error());
+    if (number != 0 || rows.failed()) break;
+  }
+  known_.worker_numbers.emplace(worker.text, number);
+  return number;
+}
+
+}  // namespace vortex::store::sqlite

@@ -1,0 +1,58 @@
+#pragma once
+// Writes tasks, what they keep and their attempts: most of what a controller ever writes.
+//
+// A row that is probably there is updated first, one that is probably new is inserted first; both
+// guesses may be wrong and cost only a second look. Writer's thread only.
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "model/rows.h"
+#include "store/sqlite/known.h"
+#include "store/sqlite/run_rows.h"
+#include "store/sqlite/statement.h"
+#include "store/sqlite/transaction.h"
+
+namespace vortex::store::sqlite {
+
+class TaskRows {
+ public:
+  TaskRows(Connection& db, Known& known, const RunRows& runs);
+
+  void write(Transaction& tx, const RowBatch& rows);
+
+ private:
+  struct Ends {
+    std::int64_t completed = 0;
+    std::int64_t ended = 0;
+  };
+
+  void write_task(Transaction& tx, const TaskRow& row);
+  void upsert(Transaction& tx, const TaskRow& row, std::int64_t key);
+  bool looks_new(const TaskRow& row);
+  const DagPlan* plan_of(Transaction& tx, RunId run);
+  void write_data(Transaction& tx, const TaskDataRow& row);
+  void write_attempt(Transaction& tx, const AttemptRow& row);
+  void take_back(Transaction& tx, std::int64_t key, const AttemptRow& row);
+  std::int64_t worker_number(Transaction& tx, const WorkerId& worker);
+
+  Known& known_;
+  const RunRows& runs_;
+  // Tasks come run by run: the last answer is mostly the next one.
+  RunId last_run_;
+  PlanPtr last_plan_;
+  bool last_new_ = false;
+  std::unordered_map<std::int64_t, Ends> ends_;  // by worker number
+  Statement update_;
+  Statement upsert_;
+  Statement write_data_;
+  Statement insert_attempt_;
+  Statement find_attempt_;
+  Statement delete_attempt_;
+  Statement find_number_;
+  Statement insert_number_;
+  Statement count_ends_;
+};
+
+}  // namespace vortex::store::sqlite

@@ -1,0 +1,76 @@
+#pragma once
+// The writer of a SQLite store: leadership, commits, retention. The only thing that writes.
+//
+// One thread at a time, the committer's. After a commit of unknown outcome it refuses to write
+// until leadership is acquired again: that write settles on disk what happened before.
+
+#include <functional>
+
+#include "store/log_span.h"
+#include "store/packed.h"
+#include "store/plan_shelf.h"
+#include "store/sqlite/connection.h"
+#include "store/sqlite/fleet_rows.h"
+#include "store/sqlite/image_load.h"
+#include "store/sqlite/known.h"
+#include "store/sqlite/log_rows.h"
+#include "store/sqlite/retention.h"
+#include "store/sqlite/run_rows.h"
+#include "store/sqlite/statement.h"
+#include "store/sqlite/task_rows.h"
+#include "store/sqlite/transaction.h"
+#include "store/store.h"
+
+namespace vortex::store::sqlite {
+
+class SqliteWriter final : public Writer {
+ public:
+  SqliteWriter(Connection& db, PlanShelf& shelf, LogLimits logs,
+               std::function<Instant()> wall_clock);
+
+  Result<AcquireAnswer> acquire(const ControllerId& who, Duration lease) override;
+  Result<void> renew(Term term, Duration lease) override;
+  void release(Term term) override;
+
+  Result<StoreImage> image() override { return images_.image(); }
+  Result<std::optional<RunImage>> run_image(RunId run) override { return images_.run_image(run); }
+
+  Result<void> commit(const Commit& commit) override;
+
+  Result<std::vector<ExpiredRun>> expirable(const Retention& keep, Instant now,
+                                            std::uint32_t limit) override;
+  Result<bool> sweep(const Retention& keep, Instant now, std::uint32_t rows) override;
+
+  Result<void> check_writable() override;
+
+ private:
+  struct Leadership {
+    Term term;
+    Instant clock;
+  };
+
+  Result<Leadership> leadership();
+  // Ends a transaction; on failure what was remembered is no longer trusted.
+  Result<void> finish(Transaction& tx);
+  Result<void> refuse_while_in_doubt() const;
+
+  Connection& db_;
+  std::function<Instant()> wall_clock_;
+  Packer packer_;
+  Known known_;
+  TransactionStatements transactions_;
+  RunRows runs_;
+  TaskRows tasks_;
+  FleetRows fleet_;
+  LogRows logs_;
+  RetentionRows retention_;
+  ImageLoad images_;
+  Statement read_leadership_;
+  Statement take_leadership_;
+  Statement leave_leadership_;
+  Statement fence_;
+  Statement probe_;
+  bool in_doubt_ = false;
+};
+
+}  // namespace vortex::store::sqlite

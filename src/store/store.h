@@ -1,0 +1,79 @@
+#pragma once
+// Where everything durable is. One writer, many readers, one truth.
+//
+// Writer: one thread at a time, the committer's. Every commit is one transaction, checked against
+// the newest term. Readers see only what is committed and never block the writer. Everything the
+// store gives back was committed; what it said yes to survives kill -9 and power loss.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/time.h"
+#include "model/ids.h"
+#include "model/rows.h"
+#include "store/commit.h"
+#include "store/error.h"
+#include "store/reader.h"
+
+namespace vortex::store {
+
+struct Won {
+  Term term;
+  Instant database_now;  // later than every `now` ever committed
+};
+struct HeldByOther {
+  ControllerId holder;
+  Duration remaining;
+};
+using AcquireAnswer = std::variant<Won, HeldByOther>;
+
+// How much of what is finished is kept. Zero: no limit of that kind.
+struct Retention {
+  Duration runs_for;           // since a run finished
+  std::uint64_t runs_max = 0;  // finished runs
+  Duration events_for;
+};
+
+struct ExpiredRun {
+  RunId run;
+  std::string idempotency_key;  // empty: none
+};
+
+class Writer {
+ public:
+  virtual ~Writer() = default;
+
+  // The row that says who leads. Each acquisition gives a higher term.
+  virtual Result<AcquireAnswer> acquire(const ControllerId& who, Duration lease) = 0;
+  virtual Result<void> renew(Term term, Duration lease) = 0;  // kFenced: another term
+  virtual void release(Term term) = 0;
+
+  virtual Result<StoreImage> image() = 0;
+  // Any run that is still kept, finished or not.
+  virtual Result<std::optional<RunImage>> run_image(RunId run) = 0;
+
+  virtual Result<void> commit(const Commit& commit) = 0;
+
+  // Finished runs that retention would let go, oldest first, at most `limit`. Changes nothing.
+  virtual Result<std::vector<ExpiredRun>> expirable(const Retention& keep, Instant now,
+                                                    std::uint32_t limit) = 0;
+  // Removes up to `rows` rows of runs and events that are already forgotten. True: there is more.
+  virtual Result<bool> sweep(const Retention& keep, Instant now, std::uint32_t rows) = 0;
+
+  // Can it be written right now? Touches the disk.
+  virtual Result<void> check_writable() = 0;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+  virtual Writer& writer() = 0;
+  // For one thread at a time. The store outlives its readers.
+  virtual Result<std::unique_ptr<Reader>> reader() = 0;
+};
+
+}  // namespace vortex::store

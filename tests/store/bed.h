@@ -1,0 +1,59 @@
+#pragma once
+// A store to test against, of either kind, and the folder it lives in. The SQLite one can be closed
+// and opened again; the one in memory only pretends to.
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "store/memory/open.h"
+#include "store/sqlite/open.h"
+#include "store/store.h"
+
+namespace vortex::store::testing {
+
+// A folder that is gone when the test ends.
+class TempFolder {
+ public:
+  TempFolder();
+  ~TempFolder();
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+enum class Backend : std::uint8_t { kMemory, kSqlite };
+std::string name_of(Backend backend);
+
+// Small limits: a cut is reached with little output.
+inline constexpr LogLimits kSmallLogs{.head_bytes = 100, .tail_bytes = 300};
+
+class Bed {
+ public:
+  explicit Bed(Backend backend);
+
+  Store& store() { return *store_; }
+  Writer& writer() { return store_->writer(); }
+  std::unique_ptr<Reader> reader();
+  void reopen();  // and leads again
+  Term term() const { return won_.term; }
+  Won acquire();
+  std::string path() const { return folder_.file("vortex.db"); }
+
+  // What the system's clock shows to the store.
+  Instant wall{1'771'800'000'000'000};
+
+ private:
+  void open();
+
+  Backend backend_;
+  TempFolder folder_;
+  std::unique_ptr<Store> store_;
+  Won won_;
+};
+
+}  // namespace vortex::store::testing
