@@ -1,0 +1,151 @@
+#include "api/access.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "api/place.h"
+#include "api/tokens.h"
+
+namespace vortex::api {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> kRoles{"viewer", "submitter", "operator", "worker",
+                                                 "admin"};
+constexpr std::chrono::seconds kTrusted{3};  // how long what was read is used as it is
+constexpr std::chrono::seconds kUnknown{1};  // for a token that is not in it
+
+bool same_scheme(std::string_view text) {
+  constexpr std::string_view kBearer = "bearer ";
+  if (text.size() < kBearer.size()) return false;
+  return std::ranges::equal(text.substr(0, kBearer.size()), kBearer, [](char a, char b) {
+    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a + 32) : a) == b;
+  });
+}
+
+// Empty: none was sent.
+std::string_view secret_of(const net::Headers& headers) {
+  const auto header = net::find_header(headers, "Authorization");
+  if (!header || !same_scheme(*header)) return {};
+  std::string_view secret = header->substr(7);
+  while (secret.starts_with(' ')) secret.remove_prefix(1);
+  while (secret.ends_with(' ')) secret.remove_suffix(1);
+  return secret;
+}
+
+// Looks at every row, so that the time says nothing about which one it was.
+const store::TokenRow* find_token(const std::vector<store::TokenRow>& rows, std::string_view hash) {
+  const store::TokenRow* found = nullptr;
+  for (const store::TokenRow& row : rows) {
+    if (same_hash(row.hash, hash) && !row.revoked) found = &row;
+  }
+  return found;
+}
+
+Trouble too_low(const Caller& caller, Need need) {
+  Trouble out = trouble(Code::kRoleTooLow, fmt::format("it needs the role {}, the token has {}",
+                                                       to_text(need), to_text(*caller.role)));
+  out.needed_role = to_text(need);
+  return out;
+}
+
+}  // namespace
+
+std::string_view to_text(Need need) {
+  constexpr std::array<std::string_view, 6> kNeeds{"anyone",   "viewer", "submitter",
+                                                   "operator", "worker", "admin"};
+  return kNeeds[static_cast<std::size_t>(need)];
+}
+
+std::string_view to_text(store::Role role) { return kRoles[static_cast<std::size_t>(role)]; }
+
+std::optional<store::Role> role_from_text(std::string_view text) {
+  const auto* found = std::ranges::find(kRoles, text);
+  if (found == kRoles.end()) return std::nullopt;
+  return static_cast<store::Role>(found - kRoles.begin());
+}
+
+bool may(std::optional<store::Role> role, Need need) {
+  if (need == Need::kAnyone) return true;
+  if (!role) return false;
+  using store::Role;
+  const bool admin = *role == Role::kAdmin;
+  switch (need) {
+    case Need::kAnyone:
+    case Need::kViewer:
+      return true;
+    case Need::kSubmitter:
+      return admin || *role == Role::kSubmitter || *role == Role::kOperator;
+    case Need::kOperator:
+      return admin || *role == Role::kOperator;
+    case Need::kWorker:
+      return admin || *role == Role::kWorker;
+    case Need::kAdmin:
+      return admin;
+  }
+  return false;
+}
+
+std::optional<Trouble> Access::check_place(const net::Request& request) const {
+  if (auto wrong = check_host(request.headers, policy_.loopback)) return wrong;
+  return check_origin(request.headers);
+}
+
+boost::asio::awaitable<std::expected<Caller, Trouble>> Access::admit(const net::Request& request,
+                                                                     Need need) {
+  if (policy_.mode == AccessPolicy::Mode::kOpen) co_return Caller{{}, store::Role::kAdmin};
+  const std::string_view secret = secret_of(request.headers);
+  if (secret.empty()) {
+    if (need == Need::kAnyone) co_return Caller{};
+    co_return std::unexpected(trouble(Code::kNoToken));
+  }
+  std::expected<Caller, Trouble> caller = co_await identify(secret);
+  if (need == Need::kAnyone) co_return caller ? std::move(*caller) : Caller{};
+  if (caller && !may(caller->role, need)) co_return std::unexpected(too_low(*caller, need));
+  co_return caller;
+}
+
+void Access::forget() {
+  const std::scoped_lock lock(mutex_);
+  known_.reset();
+}
+
+boost::asio::awaitable<std::expected<Caller, Trouble>> Access::identify(std::string_view secret) {
+  const std::string hash = hash_token(secret);
+  if (const auto* row = find_token(policy_.fixed, hash)) co_return Caller{row->name, row->role};
+  for (const Clock::duration age_max : {Clock::duration(kTrusted), Clock::duration(kUnknown)}) {
+    std::expected<KnownPtr, Trouble> table = co_await known(age_max);
+    if (!table) co_return std::unexpected(std::move(table.error()));
+    if (const auto* row = find_token((*table)->rows, hash)) co_return Caller{row->name, row->role};
+  }
+  co_return std::unexpected(trouble(Code::kNoToken, "this token is not known"));
+}
+
+boost::asio::awaitable<std::expected<Access::KnownPtr, Trouble>> Access::known(
+    Clock::duration age_max) {
+  KnownPtr have = current();
+  const Clock::time_point now = Clock::now();
+  if (have && now - have->read_at <= age_max) co_return have;
+  store::Result<std::vector<store::TokenRow>> rows;
+  Backend::Read read = [&rows](store::Reader& reader) { rows = reader.tokens(); };
+  const store::Result<void> done = co_await backend_.read(std::move(read));
+  if (!done || !rows) {
+    // While the store is away, who was known stays known.
+    if (have) co_return have;
+    co_return std::unexpected(from_store(done ? rows.error() : done.error()));
+  }
+  auto fresh = std::make_shared<const Known>(Known{std::move(*rows), now});
+  const std::scoped_lock lock(mutex_);
+  if (!known_ || known_->read_at < now) known_ = fresh;
+  co_return KnownPtr(std::move(fresh));
+}
+
+Access::KnownPtr Access::current() const {
+  const std::scoped_lock lock(mutex_);
+  return known_;
+}
+
+}  // namespace vortex::api

@@ -1,0 +1,80 @@
+#pragma once
+// Who may do what. Every route names the least it needs; everything else is denied.
+//
+// viewer < submitter < operator < admin. A worker is a kind of its own: it may do what workers do
+// and read what a viewer may; an admin may do everything. Any thread. Tokens are known from the
+// store and read again every few seconds, at once after a change made here, and, at most once a
+// second, when somebody comes with one that is not known.
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "api/backend.h"
+#include "api/trouble.h"
+#include "net/http.h"
+#include "store/commit.h"
+
+namespace vortex::api {
+
+// The least that is needed; kAnyone asks for no token at all.
+enum class Need : std::uint8_t { kAnyone, kViewer, kSubmitter, kOperator, kWorker, kAdmin };
+
+std::string_view to_text(Need need);
+std::string_view to_text(store::Role role);
+std::optional<store::Role> role_from_text(std::string_view text);
+
+bool may(std::optional<store::Role> role, Need need);
+
+struct AccessPolicy {
+  // kOpen: everybody is admin; only ever on loopback.
+  enum class Mode : std::uint8_t { kOpen, kTokens };
+  Mode mode = Mode::kTokens;
+  bool loopback = true;  // bound to loopback: only its own names are served
+  // Tokens known from the configuration, besides those in the store: the way in for the first one.
+  std::vector<store::TokenRow> fixed;
+};
+
+struct Caller {
+  std::string name;                 // of its token; empty in open mode and for nobody
+  std::optional<store::Role> role;  // unset: nobody known
+};
+
+class Access {
+ public:
+  Access(Backend& backend, AccessPolicy policy) : backend_(backend), policy_(std::move(policy)) {}
+
+  // Host and Origin.
+  std::optional<Trouble> check_place(const net::Request& request) const;
+  boost::asio::awaitable<std::expected<Caller, Trouble>> admit(const net::Request& request,
+                                                               Need need);
+  // A token was written: what is known is read again before it is used.
+  void forget();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Known {
+    std::vector<store::TokenRow> rows;
+    Clock::time_point read_at;
+  };
+  using KnownPtr = std::shared_ptr<const Known>;
+
+  boost::asio::awaitable<std::expected<Caller, Trouble>> identify(std::string_view secret);
+  boost::asio::awaitable<std::expected<KnownPtr, Trouble>> known(Clock::duration age_max);
+  KnownPtr current() const;
+
+  Backend& backend_;
+  AccessPolicy policy_;
+  mutable std::mutex mutex_;  // only around the pointer
+  KnownPtr known_;
+};
+
+}  // namespace vortex::api

@@ -1,0 +1,121 @@
+#pragma once
+// What the routes need from the controller behind them. The only door between HTTP and the engine.
+//
+// `ask` returns only after what the command changed is durable. Any method may be called from any
+// I/O thread; coroutines continue on the executor they were called from.
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "base/settings.h"
+#include "base/time.h"
+#include "core/command.h"
+#include "core/depths.h"
+#include "core/effects.h"
+#include "core/explain.h"
+#include "store/commit.h"
+#include "store/reader.h"
+
+namespace vortex::api {
+
+// Why a command got no answer of the core.
+enum class Unserved : std::uint8_t {
+  kBusy,       // the inbox is full: nothing happened
+  kNotLeader,  // nothing happened
+  kNoSpace,    // the store is full: nothing happened
+  kNoStore,    // the store refuses writes: nothing happened
+  kUnknown,    // the outcome of the commit is not known: it may have happened
+  kGone,       // the caller hung up
+};
+struct UnservedError {
+  Unserved why = Unserved::kBusy;
+  std::string detail;
+  Duration retry_after;
+};
+
+template <class T>
+using Asked = std::expected<T, UnservedError>;
+
+// What the shell writes besides the core's rows; each is one commit of its own or part of one.
+struct WriteLog {
+  store::LogChunk chunk;  // refused when the attempt is not the task's present one
+};
+struct WriteToken {
+  store::TokenRow row;
+};
+struct WriteDag {
+  store::DagRow row;
+};
+using SideWrite = std::variant<WriteLog, WriteToken, WriteDag>;
+
+using core::QueueDepth;
+
+struct Health {
+  bool leads = false;
+  bool store_connected = false;
+  Term term;
+  ControllerId id;
+  Duration uptime;
+  Instant last_commit;
+  std::uint64_t active_leases = 0;
+  std::uint64_t live_workers = 0;
+  std::uint64_t inbox = 0;
+  bool brake_engaged = false;
+  std::string version;
+  std::string detail;  // what is wrong, when something is
+};
+
+// Committed events as they come, for streams.
+class EventFeed {
+ public:
+  virtual ~EventFeed() = default;
+  struct Lines {
+    std::uint64_t first_seq = 0;
+    std::uint64_t last_seq = 0;
+    std::shared_ptr<const std::string> text;  // one event a line, as in the monitor log
+  };
+  struct Next {
+    // Memory does not reach back to `after`: read the store up to `read_to` first.
+    bool behind = false;
+    std::uint64_t read_to = 0;
+    std::vector<Lines> lines;  // empty: none came while it waited
+  };
+  virtual boost::asio::awaitable<Next> next(std::uint64_t after, Duration wait) = 0;
+  virtual std::uint64_t last_seq() const = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // The request number in the command is chosen here.
+  virtual boost::asio::awaitable<Asked<core::ReplyBody>> ask(core::Command command) = 0;
+  // A parked sync: the same, and `closed` tells when the worker's connection is gone.
+  virtual boost::asio::awaitable<Asked<core::ReplyBody>> ask_sync(
+      core::Sync sync, std::function<boost::asio::awaitable<void>()> closed) = 0;
+  virtual boost::asio::awaitable<Asked<std::optional<core::Refusal>>> write(SideWrite side) = 0;
+
+  virtual boost::asio::awaitable<Asked<core::Explanation>> explain(TaskId task) = 0;
+  virtual boost::asio::awaitable<Asked<std::vector<QueueDepth>>> queues() = 0;
+
+  // Runs `read` on a thread of the read pool with a connection of its own.
+  using Read = std::function<void(store::Reader&)>;
+  virtual boost::asio::awaitable<store::Result<void>> read(Read read) = 0;
+
+  virtual EventFeed& events() = 0;
+  virtual Health health() const = 0;
+  virtual Instant now() const = 0;  // the term clock
+  virtual const LoadedSettings& settings() const = 0;
+  // In the text format of Prometheus; empty: metrics are switched off.
+  virtual boost::asio::awaitable<std::string> metrics() = 0;
+};
+
+}  // namespace vortex::api

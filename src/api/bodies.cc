@@ -1,0 +1,180 @@
+#include "api/bodies.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "codec/json_text.h"
+#include "codec/reading.h"
+
+namespace vortex::api {
+
+namespace {
+
+using codec::NodeIx;
+using codec::NodeKind;
+using codec::Presence;
+using codec::Reading;
+using codec::UnknownKeys;
+
+constexpr std::size_t kTextMax = 200;
+constexpr std::size_t kLabelsMax = 64;
+constexpr std::uint64_t kNumberMax = std::numeric_limits<std::int64_t>::max();
+
+constexpr std::array<codec::Word<store::Role>, 5> kRoleWords{{
+    {"viewer", store::Role::kViewer},
+    {"submitter", store::Role::kSubmitter},
+    {"operator", store::Role::kOperator},
+    {"worker", store::Role::kWorker},
+    {"admin", store::Role::kAdmin},
+}};
+
+void read_name(Reading& in, NodeIx node, std::string& out) {
+  const auto text = codec::text_of(in, node);
+  if (!text) return;
+  if (text->empty() || text->size() > kTextMax) {
+    return in.problem(node, in.document().name_of(node) + " must have 1 to 200 bytes");
+  }
+  out = *text;
+}
+
+void read_dag_or_name(Reading& in, NodeIx node, SubmitBody& out) {
+  if (in.document().kind(node) == NodeKind::kText) return read_name(in, node, out.dag_name);
+  if (in.document().kind(node) != NodeKind::kObject) {
+    return in.wrong_type(node, "a specification or the name of a DAG");
+  }
+  out.dag_at = in.document().position_of(node);
+}
+
+// The object that begins at this place of a text that is known to be JSON.
+std::string_view object_at(std::string_view json, codec::Position at) {
+  for (std::uint32_t line = 1; line < at.line; ++line) json.remove_prefix(json.find('\n') + 1);
+  json.remove_prefix(at.column - 1);
+  std::size_t depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (quoted && c == '\\')
+      ++i;
+    else if (c == '"')
+      quoted = !quoted;
+    else if (!quoted && (c == '{' || c == '['))
+      ++depth;
+    else if (!quoted && (c == '}' || c == ']') && --depth == 0)
+      return json.substr(0, i + 1);
+  }
+  return json;
+}
+
+void read_params(Reading& in, NodeIx node, SubmitBody& out) {
+  std::string text;
+  codec::append_compact(text, in.document(), node);
+  auto params = codec::compact_object(text);
+  if (params) {
+    out.params = *std::move(params);
+    return;
+  }
+  for (codec::Problem& problem : params.error()) {
+    in.problem(node, std::move(problem.message), std::move(problem.help));
+  }
+}
+
+void read_labels(Reading& in, NodeIx node, SubmitBody& out) {
+  if (!codec::is_object_of_names(in, node)) return;
+  if (in.document().count(node) > kLabelsMax) return in.problem(node, "at most 64 labels");
+  in.document().each_member(node, [&](NodeIx key, NodeIx value) {
+    const auto text = codec::text_of(in, value);
+    if (!text) return;
+    const std::string_view name = in.document().text(key);
+    if (name.empty() || name.size() > kTextMax || text->size() > kTextMax) {
+      return in.problem(value, "a label has 1 to 200 bytes, its value at most 200");
+    }
+    out.labels.emplace_back(name, *text);
+  });
+  std::ranges::sort(out.labels);
+}
+
+constexpr codec::Field<SubmitBody> kSubmitFields[] = {
+    {"dag", read_dag_or_name, Presence::kRequired},
+    {"params", read_params},
+    {"labels", read_labels},
+};
+constexpr codec::Field<SubmitBody> kNamedFields[] = {
+    {"params", read_params},
+    {"labels", read_labels},
+};
+
+void read_agent(Reading& in, NodeIx node, LeaseBody& out) { read_name(in, node, out.agent.text); }
+
+void read_epoch(Reading& in, NodeIx node, LeaseBody& out) {
+  codec::read_number(in, node, out.epoch.value, 1, kNumberMax);
+}
+
+constexpr codec::Field<LeaseBody> kWantedFields[] = {{"agent", read_agent, Presence::kRequired}};
+constexpr codec::Field<LeaseBody> kHeldFields[] = {
+    {"agent", read_agent, Presence::kRequired},
+    {"epoch", read_epoch, Presence::kRequired},
+};
+
+void read_incarnation(Reading& in, NodeIx node, Incarnation& out) {
+  codec::read_number(in, node, out.value, 1, kNumberMax);
+}
+constexpr codec::Field<Incarnation> kExitedFields[] = {
+    {"incarnation", read_incarnation, Presence::kRequired}};
+
+bool is_name_char(char c) {
+  const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return letter || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+}
+
+void read_token_name(Reading& in, NodeIx node, TokenBody& out) {
+  const auto text = codec::text_of(in, node);
+  if (!text) return;
+  if (text->empty() || text->size() > 100 || !std::ranges::all_of(*text, is_name_char)) {
+    return in.problem(node, "a token's name has 1 to 100 letters, digits, '-', '_' or '.'");
+  }
+  out.name = *text;
+}
+
+void read_role(Reading& in, NodeIx node, TokenBody& out) {
+  codec::read_word(in, node, kRoleWords, out.role);
+}
+
+constexpr codec::Field<TokenBody> kTokenFields[] = {
+    {"name", read_token_name, Presence::kRequired},
+    {"role", read_role, Presence::kRequired},
+};
+
+template <class T, std::size_t N>
+codec::Decoded<T> read(std::string_view json, const codec::Field<T> (&fields)[N]) {
+  return codec::decode<T>(json, UnknownKeys::kRefused, [&](Reading& in, NodeIx root, T& out) {
+    codec::read_object(in, root, {}, fields, out);
+  });
+}
+
+}  // namespace
+
+codec::Decoded<SubmitBody> read_submit(std::string_view json) {
+  auto body = read(json, kSubmitFields);
+  if (body && body->dag_name.empty()) body->dag_json = object_at(json, body->dag_at);
+  return body;
+}
+
+codec::Decoded<SubmitBody> read_submit_named(std::string_view json) {
+  if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) return SubmitBody{};
+  return read(json, kNamedFields);
+}
+
+codec::Decoded<LeaseBody> read_lease_request(std::string_view json) {
+  return read(json, kWantedFields);
+}
+
+codec::Decoded<LeaseBody> read_lease_held(std::string_view json) { return read(json, kHeldFields); }
+
+codec::Decoded<Incarnation> read_exited(std::string_view json) { return read(json, kExitedFields); }
+
+codec::Decoded<TokenBody> read_token_request(std::string_view json) {
+  return read(json, kTokenFields);
+}
+
+}  // namespace vortex::api

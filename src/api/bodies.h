@@ -1,0 +1,44 @@
+#pragma once
+// The small JSON bodies of requests, read strictly: unknown keys and wrong types are problems.
+// What workers send is read by the codec. Pure functions.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "codec/document.h"
+#include "codec/problem.h"
+#include "model/dag.h"
+#include "model/ids.h"
+#include "store/commit.h"
+
+namespace vortex::api {
+
+struct SubmitBody {
+  std::string dag_name;    // either a name
+  std::string dag_json;    // or a specification, as it stands in the body
+  codec::Position dag_at;  // where that begins
+  std::string params = "{}";
+  Labels labels;  // sorted by key
+};
+codec::Decoded<SubmitBody> read_submit(std::string_view json);
+// Without a DAG; nothing at all stands for no params and no labels.
+codec::Decoded<SubmitBody> read_submit_named(std::string_view json);
+
+struct LeaseBody {
+  AgentId agent;
+  Epoch epoch;
+};
+codec::Decoded<LeaseBody> read_lease_request(std::string_view json);
+codec::Decoded<LeaseBody> read_lease_held(std::string_view json);
+
+codec::Decoded<Incarnation> read_exited(std::string_view json);
+
+struct TokenBody {
+  std::string name;
+  store::Role role = store::Role::kViewer;
+};
+codec::Decoded<TokenBody> read_token_request(std::string_view json);
+
+}  // namespace vortex::api

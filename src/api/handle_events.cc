@@ -1,0 +1,190 @@
+// The monitor log as pages and as a live stream. A stream is one sequence without gap or
+// repetition, wherever its parts come from: the store for what memory no longer holds, the feed for
+// the rest.
+#include <charconv>
+#include <string>
+#include <utility>
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <fmt/format.h>
+
+#include "api/event_lines.h"
+#include "api/handlers.h"
+#include "api/pause.h"
+#include "api/query.h"
+#include "api/views.h"
+
+namespace vortex::api {
+
+namespace {
+
+constexpr Duration kBeat = seconds(15);      // a comment at least this often
+constexpr Duration kTryAgain = millis(250);  // when the store can not be read
+constexpr std::uint32_t kReadBytes = 1U << 20;
+constexpr std::size_t kScanBytesMax = 8U << 20;  // of one page with a filter that matches little
+constexpr Bounds kEventBounds{1'000, 1, 10'000};
+
+struct Wanted {
+  EventFilter filter;
+  std::optional<std::uint64_t> after;
+  std::size_t limit = 0;
+  bool stream = false;
+};
+
+bool wants_stream(const net::Request& request) {
+  const auto accept = net::find_header(request.headers, "Accept");
+  return accept && accept->find("text/event-stream") != std::string_view::npos;
+}
+
+std::optional<std::uint64_t> last_event_id(const net::Request& request) {
+  const auto header = net::find_header(request.headers, "Last-Event-ID");
+  if (!header) return std::nullopt;
+  std::uint64_t id = 0;
+  const auto [end, error] = std::from_chars(header->data(), header->data() + header->size(), id);
+  if (error != std::errc{} || end != header->data() + header->size()) return std::nullopt;
+  return id;
+}
+
+Expected<Wanted> read_wanted(const net::Request& request, const std::string& run) {
+  QueryReader query(request.query);
+  const auto run_asked = query.run("run");
+  Wanted wanted{
+      EventFilter(query.text("kind"), query.text("worker"), run_asked ? to_text(*run_asked) : run),
+      query.number("after"), query.number("limit", kEventBounds),
+      query.flag("follow") || wants_stream(request)};
+  // A browser that connects again repeats the address, but says where it was.
+  if (const auto last = last_event_id(request)) wanted.after = last;
+  if (query.trouble()) return std::unexpected(*query.trouble());
+  return wanted;
+}
+
+struct EventPage {
+  std::string json;  // the events, separated by commas
+  std::size_t count = 0;
+  std::uint64_t position = 0;
+};
+
+// Adds what is wanted of these lines; stops when the page is full.
+void add_lines(EventPage& page, std::string_view lines, const Wanted& wanted) {
+  EventLine line;
+  while (page.count < wanted.limit && take_event(lines, line)) {
+    if (line.seq <= page.position) continue;
+    page.position = line.seq;
+    if (!wanted.filter.wants(line)) continue;
+    if (page.count++ > 0) page.json += ',';
+    page.json += line.json;
+  }
+}
+
+store::Result<EventPage> read_page(store::Reader& reader, const Wanted& wanted) {
+  EventPage page;
+  page.position = wanted.after.value_or(0);
+  for (std::size_t scanned = 0; scanned < kScanBytesMax && page.count < wanted.limit;) {
+    const auto lines = reader.events_after(page.position, kReadBytes);
+    if (!lines) return std::unexpected(lines.error());
+    if (lines->first_seq == 0 || lines->last_seq <= page.position) break;
+    scanned += lines->lines.size();
+    add_lines(page, lines->lines, wanted);
+  }
+  return page;
+}
+
+Handled answer_page(Call& call, const Wanted& wanted) {
+  auto page = co_await fetch(call.backend,
+                             [&](store::Reader& reader) { return read_page(reader, wanted); });
+  if (!page) co_return std::unexpected(std::move(page.error()));
+  const std::uint64_t last = std::max(call.backend.events().last_seq(), page->position);
+  co_return json_answer(fmt::format(R"({{"events":[{}],"next_after":{},"last_seq":{}}})",
+                                    page->json, page->position, last));
+}
+
+// Where a stream is, and what waits to be written.
+struct Position {
+  std::uint64_t after = 0;
+  std::string out;
+};
+
+void add_to_stream(Position& at, std::string_view lines, const EventFilter& filter) {
+  EventLine line;
+  while (take_event(lines, line)) {
+    if (line.seq <= at.after) continue;
+    at.after = line.seq;
+    if (filter.wants(line)) append_sse(at.out, line);
+  }
+}
+
+// What memory no longer holds, one piece at a time; the feed says again when more is missing.
+boost::asio::awaitable<Expected<void>> catch_up(Backend& backend, Position& at,
+                                                const EventFilter& filter, std::uint64_t read_to) {
+  const std::uint64_t after = at.after;
+  auto lines = co_await fetch(
+      backend, [after](store::Reader& reader) { return reader.events_after(after, kReadBytes); });
+  if (!lines) co_return std::unexpected(std::move(lines.error()));
+  if (lines->first_seq > after + 1) {
+    at.out +=
+        fmt::format(": events {} to {} are no longer kept\n\n", after + 1, lines->first_seq - 1);
+  }
+  add_to_stream(at, lines->lines, filter);
+  // Nothing is kept up to there: go on behind it.
+  if (lines->first_seq == 0) at.after = std::max(after, read_to);
+  co_return Expected<void>{};
+}
+
+boost::asio::awaitable<void> stream_events(Call& call, net::Stream& stream, Position at,
+                                           const EventFilter& filter) {
+  using namespace boost::asio::experimental::awaitable_operators;
+  EventFeed& feed = call.backend.events();
+  at.out = "retry: 2000\n: connected\n\n";
+  while (true) {
+    if (!at.out.empty()) {
+      const bool alive = co_await stream.write(at.out);
+      if (!alive) co_return;
+      at.out.clear();
+    }
+    auto first = co_await (feed.next(at.after, kBeat) || call.exchange.closed());
+    if (first.index() != 0) co_return;
+    const EventFeed::Next next = std::get<0>(std::move(first));
+    if (next.behind) {
+      const Expected<void> read = co_await catch_up(call.backend, at, filter, next.read_to);
+      if (read) continue;
+      at.out += ": the store can not be read right now\n\n";
+      const bool alive = co_await pause(call.exchange, kTryAgain);
+      if (!alive) co_return;
+      continue;
+    }
+    for (const EventFeed::Lines& lines : next.lines) add_to_stream(at, *lines.text, filter);
+    if (next.lines.empty()) at.out = ": \n\n";
+  }
+}
+
+Handled answer_events(Call& call, std::string run) {
+  Expected<Wanted> wanted = read_wanted(call.request(), run);
+  if (!wanted) co_return std::unexpected(std::move(wanted.error()));
+  if (!wanted->stream) co_return co_await answer_page(call, *wanted);
+  net::Response head;
+  head.content_type = "text/event-stream";
+  if (call.head_only) co_return head;
+  net::Headers headers{{"Cache-Control", "no-cache"},
+                       {"X-Accel-Buffering", "no"},
+                       {"X-Request-Id", call.request_id}};
+  Position at;
+  at.after = wanted->after.value_or(call.backend.events().last_seq());
+  net::Stream* stream =
+      co_await call.exchange.begin_stream(200, "text/event-stream", std::move(headers));
+  if (stream != nullptr) co_await stream_events(call, *stream, std::move(at), wanted->filter);
+  co_return head;
+}
+
+}  // namespace
+
+Handled get_events(Call& call) { co_return co_await answer_events(call, {}); }
+
+Handled get_run_events(Call& call) {
+  const RunId id = call.run();
+  auto run = co_await fetch(call.backend, [id](store::Reader& reader) { return reader.run(id); });
+  if (!run) co_return std::unexpected(std::move(run.error()));
+  if (!*run) co_return std::unexpected(trouble(Code::kNoSuchRun, to_text(id)));
+  co_return co_await answer_events(call, to_text(id));
+}
+
+}  // namespace vortex::api

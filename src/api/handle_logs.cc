@@ -1,0 +1,216 @@
+// The output of attempts: read by pages, followed while it grows, and taken from workers.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "api/handlers.h"
+#include "api/pause.h"
+#include "api/query.h"
+#include "api/views.h"
+
+namespace vortex::api {
+
+namespace {
+
+constexpr Duration kLookAgain = millis(200);
+constexpr std::size_t kChunkBytesMax = 4U << 20;
+constexpr Bounds kReadBounds{1U << 20, 1, 8U << 20};
+constexpr std::string_view kText = "text/plain; charset=utf-8";
+
+struct Wanted {
+  TaskId task;
+  std::optional<std::uint64_t> epoch;
+  std::optional<std::uint64_t> number;
+  std::uint64_t offset = 0;
+  std::optional<std::uint32_t> tail;  // only so many bytes at the end
+  std::uint32_t limit = 0;
+};
+
+struct Piece {
+  bool task_known = false;
+  bool attempt_known = true;   // the one that was asked for
+  std::optional<Epoch> epoch;  // unset: there was no attempt yet
+  bool ended = false;
+  store::LogText log;
+};
+
+Expected<Wanted> read_wanted(const Call& call) {
+  QueryReader query(call.request().query);
+  Wanted wanted;
+  wanted.task = call.task();
+  wanted.epoch = query.number("epoch");
+  wanted.number = query.number("attempt");
+  wanted.offset = query.number("offset").value_or(0);
+  wanted.limit = static_cast<std::uint32_t>(query.number("limit", kReadBounds));
+  if (query.has("tail")) {
+    wanted.tail = static_cast<std::uint32_t>(query.number("tail", {0, 1, kReadBounds.max}));
+  }
+  if (query.trouble()) return std::unexpected(*query.trouble());
+  return wanted;
+}
+
+// Which attempt is meant. Whether it has ended is known before its output is read, so that an ended
+// one is read to its end.
+void choose_attempt(Piece& piece, const Wanted& wanted, const TaskRow& task,
+                    const std::vector<AttemptRow>& ended) {
+  const bool held = is_held(task.state);
+  piece.ended = is_final(task.state);
+  if (held && (!wanted.epoch || *wanted.epoch == task.epoch.value) &&
+      (!wanted.number || *wanted.number == task.counters.attempts)) {
+    piece.epoch = task.epoch;
+    piece.ended = false;
+    return;
+  }
+  for (auto row = ended.rbegin(); row != ended.rend(); ++row) {
+    if (wanted.epoch && *wanted.epoch != row->attempt.epoch.value) continue;
+    if (wanted.number && *wanted.number != row->number) continue;
+    piece.epoch = row->attempt.epoch;
+    piece.ended = true;
+    return;
+  }
+  piece.attempt_known = !wanted.epoch && !wanted.number;
+}
+
+store::Result<Piece> read_piece(store::Reader& reader, const Wanted& wanted) {
+  Piece piece;
+  const auto task = reader.task(wanted.task);
+  if (!task) return std::unexpected(task.error());
+  if (!*task) return piece;
+  piece.task_known = true;
+  const auto ended = reader.attempts(wanted.task);
+  if (!ended) return std::unexpected(ended.error());
+  choose_attempt(piece, wanted, (*task)->row, *ended);
+  if (!piece.epoch) return piece;
+  store::LogRequest request;
+  request.attempt = {wanted.task, *piece.epoch};
+  request.offset = wanted.offset;
+  request.bytes_max = wanted.tail.value_or(wanted.limit);
+  request.from_end = wanted.tail.has_value();
+  auto log = reader.log(request);
+  if (!log) return std::unexpected(log.error());
+  piece.log = *std::move(log);
+  return piece;
+}
+
+boost::asio::awaitable<Expected<Piece>> fetch_piece(Call& call, const Wanted& wanted) {
+  auto piece = co_await fetch(call.backend,
+                              [&](store::Reader& reader) { return read_piece(reader, wanted); });
+  if (piece && !piece->task_known) {
+    co_return std::unexpected(trouble(Code::kNoSuchTask, to_text(wanted.task)));
+  }
+  if (piece && !piece->attempt_known) co_return std::unexpected(trouble(Code::kNoSuchAttempt));
+  co_return piece;
+}
+
+net::Headers headers_of(const Piece& piece) {
+  net::Headers headers{{"X-Vortex-Log-Offset", fmt::to_string(piece.log.offset)},
+                       {"X-Vortex-Log-Next", fmt::to_string(piece.log.next_offset)},
+                       {"X-Vortex-Log-Size", fmt::to_string(piece.log.size)},
+                       {"X-Vortex-Log-Ended", piece.ended ? "true" : "false"}};
+  if (piece.epoch) headers.emplace_back("X-Vortex-Log-Epoch", fmt::to_string(piece.epoch->value));
+  return headers;
+}
+
+// The text for people: where something was cut out, it says so.
+std::string text_of(const store::LogText& log) {
+  std::string text = log.data;
+  if (log.skipped > 0) text += fmt::format("\n[{} bytes were not kept]\n", log.skipped);
+  return text;
+}
+
+std::string json_of(TaskId task, const Piece& piece) {
+  return object_json([&](JsonWriter& json) {
+    json.begin_object().field("task", to_text(task)).key("epoch");
+    piece.epoch ? json.number(piece.epoch->value) : json.null();
+    json.field("offset", piece.log.offset).field("next_offset", piece.log.next_offset);
+    json.field("size", piece.log.size).field("skipped", piece.log.skipped);
+    json.field("ended", piece.ended).field("text", piece.log.data).end_object();
+  });
+}
+
+boost::asio::awaitable<void> follow(Call& call, net::Stream& stream, Wanted wanted, Piece piece) {
+  while (true) {
+    if (piece.epoch) {
+      wanted.epoch = piece.epoch->value;
+      wanted.number.reset();
+      wanted.tail.reset();
+      wanted.offset = piece.log.next_offset;
+      const std::string text = text_of(piece.log);
+      if (!text.empty()) {
+        const bool alive = co_await stream.write(text);
+        if (!alive) co_return;
+      }
+    }
+    const bool more = piece.epoch && wanted.offset < piece.log.size;
+    if (piece.ended && !more) co_return;
+    if (!more) {
+      const bool alive = co_await pause(call.exchange, kLookAgain);
+      if (!alive) co_return;
+    }
+    Expected<Piece> next = co_await fetch_piece(call, wanted);
+    if (next)
+      piece = *std::move(next);
+    else if (next.error().code != Code::kStoreUnreadable)
+      co_return;
+    else
+      piece.log = {wanted.offset, {}, 0, wanted.offset, wanted.offset};
+  }
+}
+
+bool wants_json(const net::Request& request) {
+  const auto accept = net::find_header(request.headers, "Accept");
+  return accept && accept->find("application/json") != std::string_view::npos;
+}
+
+}  // namespace
+
+Handled get_log(Call& call) {
+  Expected<Wanted> wanted = read_wanted(call);
+  if (!wanted) co_return std::unexpected(std::move(wanted.error()));
+  QueryReader query(call.request().query);
+  const bool following = query.flag("follow");
+  if (query.trouble()) co_return std::unexpected(*query.trouble());
+  Expected<Piece> piece = co_await fetch_piece(call, *wanted);
+  if (!piece) co_return std::unexpected(std::move(piece.error()));
+  net::Response response;
+  if (following && !call.head_only) {
+    net::Headers headers{{"Cache-Control", "no-cache"}, {"X-Request-Id", call.request_id}};
+    net::Stream* stream =
+        co_await call.exchange.begin_stream(200, std::string(kText), std::move(headers));
+    if (stream != nullptr) co_await follow(call, *stream, *std::move(wanted), *std::move(piece));
+    co_return response;
+  }
+  if (wants_json(call.request())) {
+    co_return json_answer(json_of(wanted->task, *piece));
+  }
+  response.content_type = kText;
+  response.headers = headers_of(*piece);
+  response.body = text_of(piece->log);
+  co_return response;
+}
+
+Handled write_log(Call& call) {
+  QueryReader query(call.request().query);
+  const auto epoch = query.number("epoch");
+  const auto offset = query.number("offset");
+  if (query.trouble()) co_return std::unexpected(*query.trouble());
+  if (!epoch || !offset) {
+    co_return std::unexpected(trouble(Code::kBadQuery, "epoch and offset must be given"));
+  }
+  if (call.request().body.size() > kChunkBytesMax) {
+    co_return std::unexpected(trouble(Code::kTooLarge, "a piece of output has at most 4 MiB"));
+  }
+  WriteLog log{{{call.task(), {*epoch}}, *offset, std::move(call.exchange.request().body)}};
+  SideWrite side = std::move(log);
+  Asked<std::optional<core::Refusal>> written = co_await call.backend.write(std::move(side));
+  if (!written) co_return std::unexpected(from_unserved(written.error()));
+  if (*written) {
+    Trouble refused = from_refusal(**written);
+    const bool lost = refused.code == Code::kLeaseNotHeld || refused.code == Code::kNoSuchTask;
+    if (lost) refused.code = Code::kAttemptNotHeld;
+    co_return std::unexpected(std::move(refused));
+  }
+  co_return empty_answer();
+}
+
+}  // namespace vortex::api

@@ -1,0 +1,160 @@
+// Queues, the dead-letter queue, and the ledger of recoveries.
+#include <charconv>
+#include <utility>
+
+#include "api/handlers.h"
+#include "api/query.h"
+#include "api/views.h"
+
+namespace vortex::api {
+
+namespace {
+
+Handled set_paused(Call& call, bool paused) {
+  const std::string name = call.text();
+  core::Command command = core::PauseQueue{{}, name, paused};
+  auto done = co_await ask<core::Done>(call.backend, std::move(command));
+  if (!done) co_return std::unexpected(std::move(done.error()));
+  co_return json_answer(object_json([&](JsonWriter& json) {
+    json.begin_object().field("name", name).field("paused", paused).end_object();
+  }));
+}
+
+// The newest dead letter of the task.
+store::Result<std::optional<store::DeadLetterView>> find_letter(store::Reader& reader, TaskId id) {
+  store::DeadLetterFilter filter;
+  filter.run = id.run;
+  store::PageRequest page{1'000, {}};
+  do {
+    auto letters = reader.dead_letters(filter, page);
+    if (!letters) return std::unexpected(letters.error());
+    for (store::DeadLetterView& letter : letters->items) {
+      if (letter.row.attempt.task == id) return std::optional(std::move(letter));
+    }
+    page.cursor = std::move(letters->next_cursor);
+  } while (!page.cursor.empty());
+  return std::optional<store::DeadLetterView>{};
+}
+
+Handled answer_letter(Call& call) {
+  const TaskId id = call.task();
+  auto letter =
+      co_await fetch(call.backend, [id](store::Reader& reader) { return find_letter(reader, id); });
+  if (!letter) co_return std::unexpected(std::move(letter.error()));
+  if (!*letter) co_return std::unexpected(trouble(Code::kNoDeadLetter, to_text(id)));
+  co_return json_answer(object_json([&](JsonWriter& json) { write_dead_letter(json, **letter); }));
+}
+
+// A task that is unknown or has no open letter is the same to the asker.
+Handled act_on_letter(Call& call, core::Command command) {
+  auto done = co_await ask<core::Done>(call.backend, std::move(command));
+  if (done) co_return co_await answer_letter(call);
+  if (done.error().code == Code::kNoSuchTask) done.error().code = Code::kNoDeadLetter;
+  co_return std::unexpected(std::move(done.error()));
+}
+
+RecoveryId recovery_in(const Call& call) {
+  RecoveryId id;
+  std::from_chars(call.path[0].data(), call.path[0].data() + call.path[0].size(), id.value);
+  return id;
+}
+
+struct RecoveryWhole {
+  std::optional<store::RecoveryView> recovery;
+  store::Page<RecoveryItemRow> items;
+};
+
+store::Result<RecoveryWhole> read_recovery(store::Reader& reader, RecoveryId id,
+                                           const store::PageRequest& page) {
+  RecoveryWhole out;
+  auto recovery = reader.recovery(id);
+  if (!recovery) return std::unexpected(recovery.error());
+  if (!*recovery) return out;
+  auto items = reader.recovery_items(id, page);
+  if (!items) return std::unexpected(items.error());
+  out.recovery = *std::move(recovery);
+  out.items = *std::move(items);
+  return out;
+}
+
+}  // namespace
+
+Handled list_queues(Call& call) {
+  Asked<std::vector<QueueDepth>> queues = co_await call.backend.queues();
+  if (!queues) co_return std::unexpected(from_unserved(queues.error()));
+  co_return json_answer(object_json([&](JsonWriter& json) {
+    json.begin_object().key("queues").begin_array();
+    for (const QueueDepth& queue : *queues) write_queue(json, queue);
+    json.end_array().end_object();
+  }));
+}
+
+Handled pause_queue(Call& call) { co_return co_await set_paused(call, true); }
+Handled resume_queue(Call& call) { co_return co_await set_paused(call, false); }
+
+Handled list_dead_letters(Call& call) {
+  QueryReader query(call.request().query);
+  store::DeadLetterFilter filter;
+  if (const auto state = query.word("state", kLetterStateNames)) {
+    filter.state = static_cast<DeadLetterState>(*state);
+  }
+  filter.run = query.run("run");
+  const store::PageRequest page = query.page();
+  if (query.trouble()) co_return std::unexpected(*query.trouble());
+  auto letters = co_await fetch(
+      call.backend, [&](store::Reader& reader) { return reader.dead_letters(filter, page); });
+  if (!letters) co_return std::unexpected(std::move(letters.error()));
+  co_return json_answer(page_json("dead_letters", *letters, write_dead_letter));
+}
+
+Handled get_dead_letter(Call& call) { co_return co_await answer_letter(call); }
+
+Handled redrive_dead_letter(Call& call) {
+  core::Command command = core::RedriveDeadLetter{{}, call.task(), nullptr};
+  co_return co_await act_on_letter(call, std::move(command));
+}
+
+Handled discard_dead_letter(Call& call) {
+  core::Command command = core::DiscardDeadLetter{{}, call.task()};
+  co_return co_await act_on_letter(call, std::move(command));
+}
+
+Handled list_recoveries(Call& call) {
+  QueryReader query(call.request().query);
+  store::RecoveryFilter filter;
+  if (query.has("worker")) filter.worker = WorkerId(query.text("worker"));
+  filter.task = query.task("task");
+  const store::PageRequest page = query.page();
+  if (query.trouble()) co_return std::unexpected(*query.trouble());
+  auto recoveries = co_await fetch(
+      call.backend, [&](store::Reader& reader) { return reader.recoveries(filter, page); });
+  if (!recoveries) co_return std::unexpected(std::move(recoveries.error()));
+  co_return json_answer(
+      page_json("recoveries", *recoveries, [](JsonWriter& json, const store::RecoveryView& view) {
+        json.begin_object();
+        write_recovery_fields(json, view.row);
+        json.end_object();
+      }));
+}
+
+Handled get_recovery(Call& call) {
+  QueryReader query(call.request().query);
+  const store::PageRequest page = query.page();
+  if (query.trouble()) co_return std::unexpected(*query.trouble());
+  const RecoveryId id = recovery_in(call);
+  auto whole = co_await fetch(
+      call.backend, [&](store::Reader& reader) { return read_recovery(reader, id, page); });
+  if (!whole) co_return std::unexpected(std::move(whole.error()));
+  if (!whole->recovery) co_return std::unexpected(trouble(Code::kNoSuchRecovery, call.text()));
+  co_return json_answer(object_json([&](JsonWriter& json) {
+    json.begin_object();
+    write_recovery_fields(json, whole->recovery->row);
+    json.key("items").begin_array();
+    for (const RecoveryItemRow& item : whole->items.items) write_recovery_item(json, item);
+    json.end_array();
+    write_cursor(json, whole->items.next_cursor);
+    json.end_object();
+  }));
+}
+
+}  // namespace vortex::api

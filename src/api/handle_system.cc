@@ -1,0 +1,176 @@
+// Health, status, timings, settings: the system as a whole.
+#include <algorithm>
+#include <array>
+
+#include "api/handlers.h"
+#include "api/openapi.h"
+#include "api/schema.h"
+#include "api/timings.h"
+#include "api/views.h"
+
+namespace vortex::api {
+
+namespace {
+
+constexpr std::uint32_t kWorkersPerPage = 1'000;
+constexpr std::size_t kWorkerStates = std::size(kWorkerStateNames);
+
+using WorkerCounts = std::array<std::uint64_t, kWorkerStates>;
+
+struct Overview {
+  store::Totals totals;
+  WorkerCounts workers{};
+};
+
+store::Result<WorkerCounts> count_workers(store::Reader& reader) {
+  WorkerCounts counts{};
+  store::PageRequest page{kWorkersPerPage, {}};
+  do {
+    auto workers = reader.workers({}, page);
+    if (!workers) return std::unexpected(workers.error());
+    for (const auto& worker : workers->items) ++counts[static_cast<std::size_t>(worker.row.state)];
+    page.cursor = std::move(workers->next_cursor);
+  } while (!page.cursor.empty());
+  return counts;
+}
+
+store::Result<Overview> read_overview(store::Reader& reader, Instant now) {
+  Overview out;
+  auto totals = reader.totals(now);
+  if (!totals) return std::unexpected(totals.error());
+  auto workers = count_workers(reader);
+  if (!workers) return std::unexpected(workers.error());
+  out.totals = std::move(*totals);
+  out.workers = *workers;
+  return out;
+}
+
+std::int64_t whole_seconds(Duration duration) { return duration.us / 1'000'000; }
+
+void write_health(JsonWriter& json, const Health& health, bool known_caller) {
+  json.begin_object().field("status", health.store_connected ? "healthy" : "unhealthy");
+  json.field("id", health.id.text).field("uptime_seconds", whole_seconds(health.uptime));
+  json.field("active_leases", health.active_leases).field("live_workers", health.live_workers);
+  json.field("last_heartbeat_success", health.store_connected);
+  write_time(json, "last_commit", health.last_commit);
+  json.field("store_connected", health.store_connected).field("leader", health.leads);
+  json.field("term", health.term.value).field("brake_engaged", health.brake_engaged);
+  json.field("inbox", health.inbox).field("version", health.version);
+  write_name(json, "detail", known_caller ? std::string_view(health.detail) : std::string_view{});
+  json.end_object();
+}
+
+void write_workers(JsonWriter& json, const WorkerCounts& counts) {
+  json.key("workers").begin_object();
+  for (std::size_t i = 0; i < counts.size(); ++i) json.field(kWorkerStateNames[i], counts[i]);
+  json.end_object();
+  const auto of = [&](WorkerState state) { return counts[static_cast<std::size_t>(state)]; };
+  json.field("workers_active", of(WorkerState::kIdle) + of(WorkerState::kRunning));
+  json.field("workers_offline", of(WorkerState::kOffline));
+  json.field("workers_registering", of(WorkerState::kRegistering));
+}
+
+struct StatusParts {
+  const Overview& overview;
+  const Health& health;
+  const std::vector<QueueDepth>& queues;
+  Instant now;
+};
+
+void write_status(JsonWriter& json, const StatusParts& parts) {
+  const Health& health = parts.health;
+  json.begin_object().field("now", parts.now).field("id", health.id.text);
+  json.field("version", health.version).field("leader", health.leads);
+  json.field("term", health.term.value).field("uptime_seconds", whole_seconds(health.uptime));
+  json.field("brake_engaged", health.brake_engaged);
+  write_workers(json, parts.overview.workers);
+  json.key("tasks").begin_object();
+  const TaskTotals& tasks = parts.overview.totals.counters.tasks;
+  for (std::size_t i = 0; i < tasks.size(); ++i) json.field(kTaskStateNames[i], tasks[i]);
+  json.end_object().field("requeued_last_hour", parts.overview.totals.requeued_last_hour);
+  json.field("dead_letters", parts.overview.totals.open_dead_letters);
+  json.key("queues").begin_array();
+  for (const QueueDepth& queue : parts.queues) write_queue(json, queue);
+  json.end_array().end_object();
+}
+
+void write_setting(JsonWriter& json, const EffectiveSetting& setting) {
+  json.begin_object().field("key", setting.key).field("value", setting.value);
+  json.field("unit", setting.unit).field("origin", setting.origin).end_object();
+}
+
+net::Response probe_answer(bool fine, const char* missing) {
+  return json_answer(object_json([&](JsonWriter& json) {
+                       json.begin_object().field("status", fine ? "ok" : missing).end_object();
+                     }),
+                     fine ? 200 : 503);
+}
+
+}  // namespace
+
+Handled get_health(Call& call) {
+  const Health health = call.backend.health();
+  co_return json_answer(object_json([&](JsonWriter& json) {
+                          write_health(json, health, call.caller.role.has_value());
+                        }),
+                        health.store_connected ? 200 : 503);
+}
+
+Handled get_livez(Call& /*call*/) { co_return probe_answer(true, ""); }
+
+Handled get_readyz(Call& call) {
+  co_return probe_answer(call.backend.health().store_connected, "the store does not answer");
+}
+
+Handled get_metrics(Call& call) {
+  net::Response response;
+  response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  response.body = co_await call.backend.metrics();
+  if (response.body.empty()) {
+    co_return std::unexpected(trouble(Code::kNoSuchPath, "metrics are switched off"));
+  }
+  co_return response;
+}
+
+Handled get_status(Call& call) {
+  const Instant now = call.backend.now();
+  auto overview = co_await fetch(
+      call.backend, [now](store::Reader& reader) { return read_overview(reader, now); });
+  if (!overview) co_return std::unexpected(std::move(overview.error()));
+  Asked<std::vector<QueueDepth>> queues = co_await call.backend.queues();
+  // A controller that does not lead still has a status to show.
+  if (!queues) queues = std::vector<QueueDepth>{};
+  const Health health = call.backend.health();
+  const StatusParts parts{*overview, health, *queues, now};
+  co_return json_answer(object_json([&](JsonWriter& json) { write_status(json, parts); }));
+}
+
+Handled get_timings(Call& call) {
+  const std::vector<Timing> all = timings(call.backend.settings().settings);
+  co_return json_answer(object_json([&](JsonWriter& json) {
+    json.begin_object().key("timings").begin_array();
+    for (const Timing& timing : all) {
+      json.begin_object().field("evidence", timing.evidence).field("what", timing.what);
+      json.field("formula", timing.formula).field("worst_ms", timing.worst.us / 1'000);
+      json.end_object();
+    }
+    json.end_array().field("note", kTimingsNote).end_object();
+  }));
+}
+
+Handled get_settings(Call& call) {
+  const LoadedSettings& loaded = call.backend.settings();
+  co_return json_answer(object_json([&](JsonWriter& json) {
+    json.begin_object().key("settings").begin_array();
+    for (const EffectiveSetting& setting : loaded.effective) write_setting(json, setting);
+    json.end_array();
+    write_texts(json, "notices", loaded.notices);
+    json.end_object();
+  }));
+}
+
+Handled get_openapi(Call& call) {
+  co_return json_answer(openapi_json(call.backend.health().version));
+}
+
+}  // namespace vortex::api

@@ -1,0 +1,92 @@
+#pragma once
+// All handlers, one per row of the route table. What each takes and answers is written there.
+// Threads: any I/O thread; each call on its connection's executor.
+
+#include "api/call.h"
+
+namespace vortex::api {
+
+// handle_system.cc
+Handled get_health(Call& call);
+Handled get_livez(Call& call);
+Handled get_readyz(Call& call);
+Handled get_metrics(Call& call);
+Handled get_status(Call& call);
+Handled get_timings(Call& call);
+Handled get_settings(Call& call);
+Handled get_openapi(Call& call);
+
+// handle_dags.cc
+Handled list_dags(Call& call);
+Handled put_dag(Call& call);
+Handled get_dag(Call& call);
+Handled delete_dag(Call& call);
+Handled validate_dag(Call& call);
+
+// handle_submit.cc
+Handled submit_run(Call& call);
+Handled submit_named_run(Call& call);
+
+// handle_runs.cc
+Handled list_runs(Call& call);
+Handled get_run(Call& call);
+Handled cancel_run(Call& call);
+Handled pause_run(Call& call);
+Handled resume_run(Call& call);
+Handled list_run_tasks(Call& call);
+Handled get_run_dag(Call& call);
+
+// handle_tasks.cc
+Handled list_tasks(Call& call);
+Handled get_task(Call& call);
+Handled list_attempts(Call& call);
+Handled explain_task(Call& call);
+Handled retry_task(Call& call);
+Handled cancel_task(Call& call);
+Handled check_fence(Call& call);
+
+// handle_logs.cc
+Handled get_log(Call& call);
+Handled write_log(Call& call);
+
+// handle_workers.cc
+Handled list_workers(Call& call);
+Handled get_worker(Call& call);
+Handled register_worker(Call& call);
+Handled sync_worker(Call& call);
+Handled worker_exited(Call& call);
+Handled drain_worker(Call& call);
+Handled cordon_worker(Call& call);
+Handled uncordon_worker(Call& call);
+Handled reset_worker(Call& call);
+Handled list_machines(Call& call);
+
+// handle_queues.cc
+Handled list_queues(Call& call);
+Handled pause_queue(Call& call);
+Handled resume_queue(Call& call);
+Handled list_dead_letters(Call& call);
+Handled get_dead_letter(Call& call);
+Handled redrive_dead_letter(Call& call);
+Handled discard_dead_letter(Call& call);
+Handled list_recoveries(Call& call);
+Handled get_recovery(Call& call);
+
+// handle_leases.cc
+Handled list_leases(Call& call);
+Handled get_lease(Call& call);
+Handled acquire_lease(Call& call);
+Handled renew_lease(Call& call);
+Handled release_lease(Call& call);
+Handled check_lease(Call& call);
+
+// handle_events.cc
+Handled get_events(Call& call);
+Handled get_run_events(Call& call);
+
+// handle_tokens.cc
+Handled list_tokens(Call& call);
+Handled create_token(Call& call);
+Handled revoke_token(Call& call);
+
+}  // namespace vortex::api

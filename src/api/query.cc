@@ -1,0 +1,112 @@
+#include "api/query.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace vortex::api {
+
+namespace {
+
+constexpr std::uint64_t kNumberMax = std::numeric_limits<std::int64_t>::max();
+
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
+bool same_word(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
+}
+
+}  // namespace
+
+std::string QueryReader::text(std::string_view name) const {
+  return std::string(query_.find(name).value_or(std::string_view{}));
+}
+
+std::uint64_t QueryReader::number(std::string_view name, Bounds bounds) {
+  const auto value = query_.find(name);
+  if (!value) return bounds.fallback;
+  const auto number = parse_number(*value);
+  if (number && *number >= bounds.min && *number <= bounds.max) return *number;
+  wrong(name, *value, fmt::format("a whole number from {} to {}", bounds.min, bounds.max));
+  return bounds.fallback;
+}
+
+std::optional<std::uint64_t> QueryReader::number(std::string_view name) {
+  if (!has(name)) return std::nullopt;
+  return number(name, {0, 0, kNumberMax});
+}
+
+bool QueryReader::flag(std::string_view name) {
+  const auto value = query_.find(name);
+  if (!value || *value == "false" || *value == "0") return false;
+  if (!value->empty() && *value != "true" && *value != "1") wrong(name, *value, "true or false");
+  return true;
+}
+
+std::optional<RunId> QueryReader::run(std::string_view name) {
+  const auto value = query_.find(name);
+  if (!value) return std::nullopt;
+  const auto id = parse_run_id(*value);
+  if (!id) wrong(name, *value, "a run id like r42");
+  return id;
+}
+
+std::optional<TaskId> QueryReader::task(std::string_view name) {
+  const auto value = query_.find(name);
+  if (!value) return std::nullopt;
+  const auto id = parse_task_id(*value);
+  if (!id) wrong(name, *value, "a task id like r42-L1-7");
+  return id;
+}
+
+std::optional<std::size_t> QueryReader::word(std::string_view name, Names words) {
+  const auto value = query_.find(name);
+  if (!value) return std::nullopt;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (same_word(words[i], *value)) return i;
+  }
+  wrong(name, *value, fmt::format("one of {}", fmt::join(words, ", ")));
+  return std::nullopt;
+}
+
+Labels QueryReader::labels(std::string_view name) {
+  Labels labels;
+  for (const auto& [key, value] : query_.items) {
+    if (key != name) continue;
+    const auto split = value.find('=');
+    if (split == std::string::npos || split == 0) {
+      wrong(name, value, "key=value");
+    } else {
+      labels.emplace_back(value.substr(0, split), value.substr(split + 1));
+    }
+  }
+  std::ranges::sort(labels);
+  return labels;
+}
+
+store::PageRequest QueryReader::page(Bounds bounds) {
+  store::PageRequest page;
+  page.limit = static_cast<std::uint32_t>(number("limit", bounds));
+  page.cursor = text("cursor");
+  return page;
+}
+
+void QueryReader::wrong(std::string_view name, std::string_view value, std::string_view wanted) {
+  if (trouble_) return;
+  constexpr std::size_t kShownMax = 80;
+  trouble_ = api::trouble(Code::kBadQuery, fmt::format("{}='{}': it must be {}", name,
+                                                       value.substr(0, kShownMax), wanted));
+}
+
+}  // namespace vortex::api

@@ -1,0 +1,113 @@
+#pragma once
+// What the JSON objects of the interface look like: every field with its type and meaning.
+//
+// The OpenAPI description is made from it, and a test holds every real answer against it: a field
+// that is written must be declared here, a declared one must be there. Append-only.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace vortex::api {
+
+enum class Type : std::uint8_t {
+  kText,
+  kInteger,
+  kBoolean,
+  kTime,      // 2026-02-22T22:59:55.123456Z
+  kAny,       // any JSON value
+  kTextMap,   // names to texts
+  kCountMap,  // names to whole numbers
+  kTextList,
+  kObject,
+  kObjectList,
+};
+
+enum class Presence : std::uint8_t { kAlways, kNullable, kOptional };
+
+using Names = std::span<const std::string_view>;
+
+struct Field {
+  std::string_view name;
+  Type type = Type::kText;
+  std::string_view doc;
+  Presence presence = Presence::kAlways;
+  std::string_view of = {};  // the schema of kObject and kObjectList
+  Names values = {};         // when only these are possible
+};
+
+struct Schema {
+  std::string_view name;
+  std::string_view doc;
+  std::span<const Field> fields;
+  std::string_view base = {};  // has all fields of that one as well
+  bool open = false;           // may have fields that are not named here
+};
+
+const Schema* find_schema(std::string_view name);
+std::span<const Schema> all_schemas();
+
+// The rows by topic; all_schemas() is these in a row.
+std::span<const Schema> work_schemas();
+std::span<const Schema> fleet_schemas();
+std::span<const Schema> system_schemas();
+
+// Short ways to write the tables.
+constexpr Field text(std::string_view name, std::string_view doc) {
+  return {name, Type::kText, doc};
+}
+constexpr Field integer(std::string_view name, std::string_view doc) {
+  return {name, Type::kInteger, doc};
+}
+constexpr Field boolean(std::string_view name, std::string_view doc) {
+  return {name, Type::kBoolean, doc};
+}
+constexpr Field time(std::string_view name, std::string_view doc) {
+  return {name, Type::kTime, doc};
+}
+constexpr Field any(std::string_view name, std::string_view doc) { return {name, Type::kAny, doc}; }
+constexpr Field texts(std::string_view name, std::string_view doc) {
+  return {name, Type::kTextList, doc};
+}
+constexpr Field text_map(std::string_view name, std::string_view doc) {
+  return {name, Type::kTextMap, doc};
+}
+constexpr Field count_map(std::string_view name, std::string_view doc) {
+  return {name, Type::kCountMap, doc};
+}
+constexpr Field object(std::string_view name, std::string_view of, std::string_view doc) {
+  return {name, Type::kObject, doc, Presence::kAlways, of};
+}
+constexpr Field list(std::string_view name, std::string_view of, std::string_view doc) {
+  return {name, Type::kObjectList, doc, Presence::kAlways, of};
+}
+constexpr Field one_of(std::string_view name, Names values, std::string_view doc) {
+  return {name, Type::kText, doc, Presence::kAlways, {}, values};
+}
+constexpr Field nullable(Field field) {
+  field.presence = Presence::kNullable;
+  return field;
+}
+constexpr Field optional(Field field) {
+  field.presence = Presence::kOptional;
+  return field;
+}
+
+inline constexpr Field kNextCursor =
+    nullable(text("next_cursor", "give it as cursor to get the next page; null: that was all"));
+
+// Closed lists of words, also used to read query parameters.
+inline constexpr std::string_view kTaskStateNames[] = {
+    "Waiting", "Queued", "Scheduled", "Running", "Completed", "Failed", "Cancelled", "Skipped"};
+inline constexpr std::string_view kRunStateNames[] = {"Running", "Completed", "Failed",
+                                                      "Cancelled"};
+inline constexpr std::string_view kWorkerStateNames[] = {"REGISTERING", "IDLE",     "RUNNING",
+                                                         "DRAINING",    "INACTIVE", "OFFLINE"};
+inline constexpr std::string_view kRoleNames[] = {"viewer", "submitter", "operator", "worker",
+                                                  "admin"};
+inline constexpr std::string_view kLetterStateNames[] = {"open", "redriven", "discarded"};
+inline constexpr std::string_view kStopNames[] = {"none", "cancel", "stale", "execution_timeout",
+                                                  "not_started"};
+inline constexpr std::string_view kEndingNames[] = {"none", "cancelled", "timed_out"};
+
+}  // namespace vortex::api

@@ -1,0 +1,84 @@
+#pragma once
+// How things look as JSON. Each function writes one object of the schema with its name.
+//
+// Pure; `now` is the term clock, for ages only. Fields are declared in schema_*.cc.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "api/backend.h"
+#include "base/time.h"
+#include "codec/json_writer.h"
+#include "core/explain.h"
+#include "model/plan.h"
+#include "model/rows.h"
+#include "store/reader.h"
+
+namespace vortex::api {
+
+using codec::JsonWriter;
+
+// Null for a time that is not known: kNever, or never set.
+void write_time(JsonWriter& json, std::string_view name, Instant at);
+// Null when it is empty.
+void write_name(JsonWriter& json, std::string_view name, std::string_view text);
+void write_labels(JsonWriter& json, std::string_view name, const Labels& labels);
+void write_texts(JsonWriter& json, std::string_view name, const std::vector<std::string>& texts);
+void write_cursor(JsonWriter& json, const std::string& next_cursor);
+std::string digest_text(std::uint64_t digest);
+
+void write_run(JsonWriter& json, const store::RunView& run);
+void write_dag(JsonWriter& json, const store::DagView& dag);
+struct DagDetail {
+  const DagPlan& plan;
+  std::optional<Instant> updated_at;  // unset: not a named DAG
+};
+void write_dag_spec(JsonWriter& json, const DagDetail& dag);
+void write_dag_check(JsonWriter& json, const DagPlan& plan);
+
+void write_task(JsonWriter& json, const store::TaskView& task);
+struct TaskDetail {
+  const store::TaskView& task;
+  const DagPlan& plan;
+  const TaskDataRow& data;
+};
+void write_task_detail(JsonWriter& json, const TaskDetail& detail);
+void write_attempt(JsonWriter& json, const AttemptRow& row);
+// The attempt that a task is in now, which has no row yet.
+void write_open_attempt(JsonWriter& json, const TaskRow& row);
+void write_explanation(JsonWriter& json, TaskId task, const core::Explanation& explanation);
+void write_dead_letter(JsonWriter& json, const store::DeadLetterView& letter);
+void write_recovery_fields(JsonWriter& json, const RecoveryRow& row);
+void write_recovery_item(JsonWriter& json, const RecoveryItemRow& row);
+
+void write_worker(JsonWriter& json, const store::WorkerView& worker, Instant now);
+void write_machine(JsonWriter& json, const MachineRow& row);
+void write_queue(JsonWriter& json, const QueueDepth& queue);
+void write_lease(JsonWriter& json, const PartitionLeaseRow& row, Instant now);
+// `secret`: empty, or shown this once.
+void write_token(JsonWriter& json, const store::TokenRow& row, std::string_view secret = {});
+
+// One page: {"<items>": [...], "next_cursor": ...}
+template <class T, class Write>
+std::string page_json(std::string_view items, const store::Page<T>& page, Write write) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().key(items).begin_array();
+  for (const T& item : page.items) write(json, item);
+  json.end_array();
+  write_cursor(json, page.next_cursor);
+  json.end_object();
+  return out;
+}
+
+// One object.
+template <class Write>
+std::string object_json(Write write) {
+  std::string out;
+  JsonWriter json(out);
+  write(json);
+  return out;
+}
+
+}  // namespace vortex::api

@@ -1,0 +1,77 @@
+#include <algorithm>
+
+#include "api/access.h"
+#include "api/views.h"
+
+namespace vortex::api {
+
+namespace {
+
+std::int64_t whole_seconds(Duration duration) {
+  return std::max<std::int64_t>(0, duration.us / 1'000'000);
+}
+
+void write_info(JsonWriter& json, const WorkerInfo& info) {
+  json.field("address", info.address).field("zone", info.zone).field("group", info.group);
+  json.field("version", info.version).field("metadata", info.metadata);
+  write_texts(json, "queues", info.queues);
+  write_labels(json, "labels", info.labels);
+  write_texts(json, "runtimes", info.runtimes);
+  json.field("slots", info.slots).field("cpu_milli", info.resources.cpu_milli);
+  json.field("memory_bytes", info.resources.memory_bytes).key("resources").begin_object();
+  for (const auto& [name, amount] : info.resources.named) json.field(name, amount);
+  json.end_object();
+}
+
+}  // namespace
+
+void write_worker(JsonWriter& json, const store::WorkerView& worker, Instant now) {
+  const WorkerRow& row = worker.row;
+  json.begin_object().field("id", row.info->id.text).field("name", row.info->name);
+  json.field("machine", row.info->machine.text).field("state", to_text(row.state));
+  json.field("suspect", row.suspect).field("cordoned", row.cordoned);
+  json.field("incarnation", row.incarnation.value);
+  write_info(json, *row.info);
+  json.field("held", worker.held).field("completed", worker.completed);
+  json.field("ended", worker.ended).field("times_lost", row.times_lost);
+  json.field("registered_at", row.registered_at);
+  const bool heard = row.last_heartbeat != kNever && row.last_heartbeat.us != 0;
+  write_time(json, "last_heartbeat", row.last_heartbeat);
+  json.key("seconds_since_heartbeat");
+  heard ? json.number(whole_seconds(now - row.last_heartbeat)) : json.null();
+  const bool up = is_present(row.state);
+  json.field("uptime_seconds", up ? whole_seconds(now - row.registered_at) : std::int64_t{0});
+  json.end_object();
+}
+
+void write_machine(JsonWriter& json, const MachineRow& row) {
+  json.begin_object().field("id", row.id.text).field("online", row.online);
+  json.field("since", row.since).end_object();
+}
+
+void write_queue(JsonWriter& json, const QueueDepth& queue) {
+  json.begin_object().field("name", queue.name).field("paused", queue.paused);
+  json.field("ready", queue.ready).field("held", queue.held);
+  json.field("workers", queue.workers);
+  write_time(json, "oldest_ready", queue.oldest_ready.value_or(kNever));
+  json.end_object();
+}
+
+void write_lease(JsonWriter& json, const PartitionLeaseRow& row, Instant now) {
+  const bool held = !row.holder.empty();
+  json.begin_object().field("topic", row.partition.topic);
+  json.field("partition", row.partition.partition);
+  write_name(json, "agent", row.holder.text);
+  json.field("epoch", row.epoch.value);
+  write_time(json, "expires_at", held ? row.expires_at : kNever);
+  json.field("live", held && row.expires_at > now).end_object();
+}
+
+void write_token(JsonWriter& json, const store::TokenRow& row, std::string_view secret) {
+  json.begin_object().field("name", row.name).field("role", to_text(row.role));
+  json.field("created_at", row.created_at).field("revoked", row.revoked);
+  if (!secret.empty()) json.field("secret", secret);
+  json.end_object();
+}
+
+}  // namespace vortex::api

@@ -1,0 +1,236 @@
+#include "tests/api/desk.h"
+
+#include <chrono>
+#include <stdexcept>
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "codec/event_json.h"
+#include "core/depths.h"
+#include "core/load.h"
+#include "core/step.h"
+#include "store/memory/open.h"
+
+namespace vortex::api {
+
+namespace asio = boost::asio;
+using namespace asio::experimental::awaitable_operators;
+
+namespace {
+
+constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
+
+void must(bool fine, const char* what) {
+  if (!fine) throw std::runtime_error(what);
+}
+
+std::shared_ptr<asio::steady_timer> silent_bell(asio::io_context& io) {
+  return std::make_shared<asio::steady_timer>(io, asio::steady_timer::time_point::max());
+}
+
+template <class T>
+void give_image(T& command, store::Writer& writer) {
+  auto image = writer.run_image(command.task.run);
+  if (image && *image) command.image = std::make_shared<const RunImage>(**std::move(image));
+}
+
+}  // namespace
+
+asio::awaitable<EventFeed::Next> DeskFeed::next(std::uint64_t after, Duration wait) {
+  if (after >= last_) {
+    auto bell = std::make_shared<asio::steady_timer>(io_, std::chrono::microseconds(wait.us));
+    waiting_.push_back(bell);
+    co_await bell->async_wait(kQuietly);
+    std::erase(waiting_, bell);
+  }
+  Next out;
+  const std::uint64_t first = blocks_.empty() ? last_ + 1 : blocks_.front().first_seq;
+  if (after < last_ && after + 1 < first) {
+    out.behind = true;
+    out.read_to = first - 1;
+    co_return out;
+  }
+  for (const Lines& lines : blocks_) {
+    if (lines.last_seq > after) out.lines.push_back(lines);
+  }
+  co_return out;
+}
+
+void DeskFeed::add(const store::EventBlock& block) {
+  if (block.first_seq == 0) return;
+  blocks_.push_back(
+      {block.first_seq, block.last_seq, std::make_shared<const std::string>(block.lines)});
+  while (blocks_.size() > blocks_max) blocks_.pop_front();
+  last_ = block.last_seq;
+  for (const auto& bell : waiting_) bell->cancel();
+}
+
+Desk::Desk(asio::io_context& io)
+    : feed(io),
+      io_(io),
+      settings_(load_settings({{}, {{"VORTEX_TUNING", "testing"}}, {}}).value()),
+      store_(store::open_memory()) {
+  auto won = store_->writer().acquire(ControllerId("desk"), hours(1));
+  must(won.has_value(), "the store has another leader");
+  const auto& term = std::get<store::Won>(*won);
+  clock = term.database_now;
+  auto image = store_->writer().image();
+  must(image.has_value(), "no image");
+  core::Effects repairs;
+  state.emplace(
+      core::load(core::make_policy(settings_.settings), term.term, clock, 1, *image, repairs));
+  commit(commit_of(repairs));
+  reader_ = store_->reader().value();
+}
+
+asio::awaitable<Asked<core::ReplyBody>> Desk::ask(core::Command command) {
+  if (unserved) co_return std::unexpected(*unserved);
+  const RequestId request = next_request_;
+  next_request_ = request.next();
+  std::visit(
+      [&](auto& c) {
+        if constexpr (requires { c.request; }) c.request = request;
+      },
+      command);
+  auto reply = run(std::move(command), request);
+  must(reply.has_value(), "the core did not answer");
+  co_return *std::move(reply);
+}
+
+asio::awaitable<Asked<core::ReplyBody>> Desk::ask_sync(
+    core::Sync sync, std::function<asio::awaitable<void>()> closed) {
+  if (unserved) co_return std::unexpected(*unserved);
+  const RequestId request = next_request_;
+  next_request_ = request.next();
+  sync.request = request;
+  const WorkerId worker = sync.body.worker;
+  const Incarnation incarnation = sync.body.incarnation;
+  core::Command command = std::move(sync);
+  auto reply = run(std::move(command), request);
+  if (reply) co_return *std::move(reply);
+  Waiting& waiting = waiting_[request];
+  waiting.bell = silent_bell(io_);
+  auto bell = waiting.bell;
+  const auto first = co_await (bell->async_wait(kQuietly) || closed());
+  std::optional<core::ReplyBody> late = std::move(waiting_[request].reply);
+  waiting_.erase(request);
+  if (late) co_return *std::move(late);
+  must(first.index() == 1, "woken without a reply");
+  core::Command lost = core::ConnectionLost{worker, incarnation, request};
+  step(lost);
+  co_return std::unexpected(UnservedError{Unserved::kGone, {}, {}});
+}
+
+asio::awaitable<Asked<std::optional<core::Refusal>>> Desk::write(SideWrite side) {
+  if (unserved) co_return std::unexpected(*unserved);
+  store::Commit out;
+  out.term = state->term;
+  out.now = clock;
+  if (auto* log = std::get_if<WriteLog>(&side)) {
+    const RequestId request = next_request_;
+    next_request_ = request.next();
+    auto held = run(core::CheckAttempt{request, log->chunk.attempt}, request);
+    if (const auto* refusal = std::get_if<core::Refusal>(&*held)) co_return *refusal;
+    const auto kept = reader_->log({log->chunk.attempt, 0, 1, false});
+    if (log->chunk.offset > kept.value().size) {
+      co_return core::Refusal{core::RefusalKind::kMalformed, "it would leave a gap", {}, {}};
+    }
+    out.logs.push_back(std::move(log->chunk));
+  }
+  if (auto* token = std::get_if<WriteToken>(&side)) out.tokens.push_back(std::move(token->row));
+  if (auto* dag = std::get_if<WriteDag>(&side)) out.dags.push_back(std::move(dag->row));
+  commit(std::move(out));
+  co_return std::nullopt;
+}
+
+asio::awaitable<Asked<core::Explanation>> Desk::explain(TaskId task) {
+  if (unserved) co_return std::unexpected(*unserved);
+  co_return core::explain(*state, task, clock);
+}
+
+asio::awaitable<Asked<std::vector<QueueDepth>>> Desk::queues() {
+  if (unserved) co_return std::unexpected(*unserved);
+  co_return core::queue_depths(*state);
+}
+
+asio::awaitable<store::Result<void>> Desk::read(Read read) {
+  if (!store_up) {
+    co_return std::unexpected(store::Error{store::Fault::kUnavailable, "it is away"});
+  }
+  read(*reader_);
+  co_return store::Result<void>{};
+}
+
+Health Desk::health() const {
+  Health out;
+  out.leads = true;
+  out.store_connected = store_up;
+  out.term = state->term;
+  out.id = ControllerId("desk");
+  out.uptime = seconds(3600);
+  out.last_commit = clock;
+  out.version = "0.0.0";
+  if (!store_up) out.detail = "the store is away";
+  return out;
+}
+
+asio::awaitable<std::string> Desk::metrics() { co_return metrics_text; }
+
+void Desk::advance(Duration duration) {
+  const Instant end = clock + duration;
+  while (clock < end) {
+    clock = std::min(end, clock + state->policy.sweep);
+    step(core::Tick{});
+  }
+}
+
+void Desk::step(const core::Command& command) { run(command, RequestId{}); }
+
+std::optional<core::ReplyBody> Desk::run(core::Command command, RequestId request) {
+  core::Effects effects = core::step(*state, command, clock);
+  const bool needs_image =
+      effects.replies.size() == 1 &&
+      std::holds_alternative<core::Refusal>(effects.replies[0].body) &&
+      std::get<core::Refusal>(effects.replies[0].body).kind == core::RefusalKind::kRunNotLive;
+  auto* retry = std::get_if<core::RetryTask>(&command);
+  auto* redrive = std::get_if<core::RedriveDeadLetter>(&command);
+  if (needs_image && (retry != nullptr || redrive != nullptr)) {
+    if (retry != nullptr) give_image(*retry, store_->writer());
+    if (redrive != nullptr) give_image(*redrive, store_->writer());
+    effects = core::step(*state, command, clock);
+  }
+  commit(commit_of(effects));
+  std::optional<core::ReplyBody> mine;
+  for (core::Reply& reply : effects.replies) {
+    if (reply.request == request) mine = std::move(reply.body);
+    const auto other = waiting_.find(reply.request);
+    if (other == waiting_.end()) continue;
+    other->second.reply = std::move(reply.body);
+    other->second.bell->cancel();
+  }
+  return mine;
+}
+
+store::Commit Desk::commit_of(core::Effects& effects) {
+  store::Commit out;
+  out.term = state->term;
+  out.now = clock;
+  out.rows = std::move(effects.rows);
+  for (const Event& event : effects.events) {
+    if (out.events.first_seq == 0) out.events.first_seq = event.seq;
+    out.events.last_seq = event.seq;
+    codec::write_event(out.events.lines, event);
+  }
+  return out;
+}
+
+void Desk::commit(store::Commit commit) {
+  const auto done = store_->writer().commit(commit);
+  if (!done) throw std::runtime_error(done.error().detail);
+  feed.add(commit.events);
+}
+
+}  // namespace vortex::api

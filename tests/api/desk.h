@@ -1,0 +1,90 @@
+#pragma once
+// A controller in one thread for the tests of the interface: the real core and a real store, driven
+// by hand. Commands are stepped and committed one by one; time stands still unless told.
+//
+// It stands behind the same interface as the real one. Nothing in it decides anything.
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "api/backend.h"
+#include "base/settings.h"
+#include "core/state.h"
+#include "store/store.h"
+
+namespace vortex::api {
+
+// The newest few blocks of events in memory; what is older must be read from the store.
+class DeskFeed : public EventFeed {
+ public:
+  explicit DeskFeed(boost::asio::io_context& io) : io_(io) {}
+
+  boost::asio::awaitable<Next> next(std::uint64_t after, Duration wait) override;
+  std::uint64_t last_seq() const override { return last_; }
+
+  void add(const store::EventBlock& block);
+  std::size_t blocks_max = 1'000;
+
+ private:
+  boost::asio::io_context& io_;
+  std::deque<Lines> blocks_;
+  std::uint64_t last_ = 0;
+  std::vector<std::shared_ptr<boost::asio::steady_timer>> waiting_;
+};
+
+class Desk : public Backend {
+ public:
+  explicit Desk(boost::asio::io_context& io);
+
+  boost::asio::awaitable<Asked<core::ReplyBody>> ask(core::Command command) override;
+  boost::asio::awaitable<Asked<core::ReplyBody>> ask_sync(
+      core::Sync sync, std::function<boost::asio::awaitable<void>()> closed) override;
+  boost::asio::awaitable<Asked<std::optional<core::Refusal>>> write(SideWrite side) override;
+  boost::asio::awaitable<Asked<core::Explanation>> explain(TaskId task) override;
+  boost::asio::awaitable<Asked<std::vector<QueueDepth>>> queues() override;
+  boost::asio::awaitable<store::Result<void>> read(Read read) override;
+  EventFeed& events() override { return feed; }
+  Health health() const override;
+  Instant now() const override { return clock; }
+  const LoadedSettings& settings() const override { return settings_; }
+  boost::asio::awaitable<std::string> metrics() override;
+
+  // Time passes, with a tick at least every sweep.
+  void advance(Duration duration);
+  // Steps one command that nobody waits for.
+  void step(const core::Command& command);
+
+  Instant clock;
+  DeskFeed feed;
+  std::optional<UnservedError> unserved;  // every command gets this
+  bool store_up = true;                   // false: reads fail
+  std::string metrics_text = "vortex_leader 1\n";
+  std::optional<core::State> state;
+
+ private:
+  struct Waiting {
+    std::shared_ptr<boost::asio::steady_timer> bell;
+    std::optional<core::ReplyBody> reply;
+  };
+
+  // The reply to this request, if it came in this step.
+  std::optional<core::ReplyBody> run(core::Command command, RequestId request);
+  void commit(store::Commit commit);
+  store::Commit commit_of(core::Effects& effects);
+
+  boost::asio::io_context& io_;
+  LoadedSettings settings_;
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<store::Reader> reader_;
+  RequestId next_request_{1};
+  std::map<RequestId, Waiting> waiting_;
+};
+
+}  // namespace vortex::api

@@ -1,0 +1,200 @@
+// Who may do what: every route times every role.
+#include <gtest/gtest.h>
+
+#include "api/routes.h"
+#include "api/tokens.h"
+#include "tests/api/client.h"
+
+namespace vortex::api {
+namespace {
+
+using store::Role;
+using Roles = std::set<std::optional<Role>>;
+
+constexpr std::optional<Role> kNobody;
+
+AccessPolicy with_tokens() {
+  AccessPolicy policy;
+  policy.mode = AccessPolicy::Mode::kTokens;
+  for (const auto name : kRoleNames) {
+    policy.fixed.push_back({std::string(name),
+                            *role_from_text(name),
+                            hash_token("secret-" + std::string(name)),
+                            {},
+                            false});
+  }
+  return policy;
+}
+
+// Written out by hand, apart from the code that decides.
+Roles allowed(Need need) {
+  const Roles readers{Role::kViewer, Role::kSubmitter, Role::kOperator, Role::kWorker,
+                      Role::kAdmin};
+  switch (need) {
+    case Need::kAnyone: {
+      Roles all = readers;
+      all.insert(kNobody);
+      return all;
+    }
+    case Need::kViewer:
+      return readers;
+    case Need::kSubmitter:
+      return {Role::kSubmitter, Role::kOperator, Role::kAdmin};
+    case Need::kOperator:
+      return {Role::kOperator, Role::kAdmin};
+    case Need::kWorker:
+      return {Role::kWorker, Role::kAdmin};
+    case Need::kAdmin:
+      return {Role::kAdmin};
+  }
+  return {};
+}
+
+std::string concrete(std::string_view path) {
+  std::string out;
+  while (!path.empty()) {
+    const auto open = path.find('{');
+    out += path.substr(0, open);
+    if (open == std::string_view::npos) break;
+    const auto close = path.find('}');
+    const auto name = path.substr(open + 1, close - open - 1);
+    out += name == "run" ? "r999" : name == "task" ? "r999-L0-0" : "7";
+    path.remove_prefix(close + 1);
+  }
+  return out;
+}
+
+Answer send_as(Client& client, net::Method method, const std::string& path,
+               std::optional<Role> role) {
+  net::Headers headers;
+  if (role) headers.emplace_back("Authorization", "Bearer secret-" + std::string(to_text(*role)));
+  return client.send(make_request(net::to_text(method), path, {}, std::move(headers)));
+}
+
+TEST(Roles, EveryRouteLetsInExactlyTheRolesItNames) {
+  Client client(with_tokens());
+  for (const Route& route : all_routes()) {
+    for (const std::optional<Role> role :
+         {kNobody, std::optional(Role::kViewer), std::optional(Role::kSubmitter),
+          std::optional(Role::kOperator), std::optional(Role::kWorker),
+          std::optional(Role::kAdmin)}) {
+      const std::string what = std::string(route.id) + " as " +
+                               (role ? std::string(to_text(*role)) : std::string("nobody"));
+      const Answer answer = send_as(client, route.method, concrete(route.path), role);
+      if (allowed(route.need).contains(role)) {
+        EXPECT_NE(answer.status, 401) << what;
+        EXPECT_NE(answer.status, 403) << what;
+      } else if (!role) {
+        EXPECT_EQ(answer.status, 401) << what;
+        EXPECT_EQ(answer.header("WWW-Authenticate"), "Bearer realm=\"vortex\"");
+      } else {
+        EXPECT_EQ(answer.status, 403) << what;
+        EXPECT_EQ(answer.text("/needed_role"), to_text(route.need)) << what;
+      }
+    }
+  }
+}
+
+struct Fixed {
+  const char* method;
+  const char* path;
+  Need need;
+};
+
+TEST(Roles, TheDangerousRoutesNeedWhatTheyShould) {
+  const Fixed fixed[] = {
+      {"GET", "/api/tokens", Need::kAdmin},
+      {"POST", "/api/tokens", Need::kAdmin},
+      {"DELETE", "/api/tokens/{name}", Need::kAdmin},
+      {"POST", "/api/workers/{worker}/sync", Need::kWorker},
+      {"POST", "/api/workers", Need::kWorker},
+      {"POST", "/api/workers/{worker}/exited", Need::kWorker},
+      {"POST", "/api/tasks/{task}/logs", Need::kWorker},
+      {"POST", "/api/leases/{topic}/{partition}/acquire", Need::kWorker},
+      {"POST", "/api/workers/{worker}/reset-state", Need::kOperator},
+      {"POST", "/api/dead-letters/{task}/discard", Need::kOperator},
+      {"POST", "/api/runs", Need::kSubmitter},
+      {"GET", "/api/runs", Need::kViewer},
+      {"GET", "/metrics", Need::kViewer},
+      {"GET", "/livez", Need::kAnyone},
+  };
+  for (const Fixed& wanted : fixed) {
+    bool found = false;
+    for (const Route& route : all_routes()) {
+      if (route.path != wanted.path || net::to_text(route.method) != wanted.method) continue;
+      found = true;
+      EXPECT_EQ(route.need, wanted.need) << wanted.path;
+    }
+    EXPECT_TRUE(found) << wanted.path;
+  }
+}
+
+TEST(Roles, NothingThatChangesSomethingIsOpenToAnyoneOrViewers) {
+  for (const Route& route : all_routes()) {
+    if (route.method == net::Method::kGet || route.id == "validate_dag") continue;
+    EXPECT_NE(route.need, Need::kAnyone) << route.id;
+    EXPECT_NE(route.need, Need::kViewer) << route.id;
+  }
+}
+
+TEST(Tokens, AWrongTokenIsNotLetInAnywhereButWhereNoneIsNeeded) {
+  Client client(with_tokens());
+  client.token = "vx_wrong";
+  EXPECT_EQ(client.get("/api/runs").status, 401);
+  EXPECT_EQ(client.get("/livez").status, 200);
+  EXPECT_EQ(client.get("/api/runs", {{"Authorization", "Basic secret-admin"}}).status, 401);
+  EXPECT_EQ(client.get("/api/runs", {{"Authorization", "bearer secret-admin"}}).status, 200);
+}
+
+TEST(Tokens, OneThatWasMadeOpensAtOnceAndNotAfterItIsRevoked) {
+  Client client(with_tokens());
+  client.token = "secret-admin";
+  const Answer made = client.post("/api/tokens", R"({"name":"ci","role":"submitter"})");
+  ASSERT_EQ(made.status, 201) << made.body;
+  const std::string secret = made.text("/secret");
+  EXPECT_TRUE(secret.starts_with("vx_"));
+  EXPECT_GE(secret.size(), 46U);
+  EXPECT_EQ(client.post("/api/tokens", R"({"name":"ci","role":"viewer"})").code(), "VX-AUTH-005");
+  const Answer list = client.get("/api/tokens");
+  EXPECT_EQ(list.body.find(secret), std::string::npos);
+  EXPECT_EQ(list.body.find(hash_token(secret)), std::string::npos);
+
+  client.token = secret;
+  EXPECT_EQ(client.get("/api/runs").status, 200);
+  EXPECT_EQ(client.get("/api/tokens").status, 403);
+  client.token = "secret-admin";
+  EXPECT_EQ(client.erase("/api/tokens/ci").status, 204);
+  EXPECT_EQ(client.erase("/api/tokens/ci").code(), "VX-AUTH-006");
+  client.token = secret;
+  EXPECT_EQ(client.get("/api/runs").status, 401);
+}
+
+TEST(Tokens, WhoWasKnownStaysKnownWhileTheStoreIsAway) {
+  Client client(with_tokens());
+  client.token = "secret-admin";
+  client.token = client.post("/api/tokens", R"({"name":"w","role":"worker"})").text("/secret");
+  EXPECT_EQ(client.get("/api/settings").status, 200);
+  client.desk.store_up = false;
+  EXPECT_EQ(client.get("/api/settings").status, 200);
+  EXPECT_EQ(client.get("/api/runs").code(), "VX-STORE-004");
+}
+
+TEST(Tokens, AreRandomAndHashedTheSameWayEveryTime) {
+  EXPECT_NE(mint_token(), mint_token());
+  EXPECT_EQ(hash_token("vx_a"), hash_token("vx_a"));
+  EXPECT_NE(hash_token("vx_a"), hash_token("vx_b"));
+  EXPECT_EQ(hash_token("vx_a").size(), 64U);
+}
+
+TEST(Health, SaysWhatIsWrongOnlyToThoseWithARole) {
+  Client client(with_tokens());
+  client.desk.store_up = false;
+  const Answer stranger = client.get("/health");
+  EXPECT_EQ(stranger.status, 503);
+  EXPECT_TRUE(stranger.at("/detail").is_null());
+  client.token = "secret-viewer";
+  EXPECT_EQ(client.get("/health").text("/detail"), "the store is away");
+}
+
+}  // namespace
+}  // namespace vortex::api

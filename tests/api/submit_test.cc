@@ -1,0 +1,136 @@
+// Submitting: once per key, durable when answered, and honest when the outcome is not known.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "core/digest.h"
+#include "tests/api/client.h"
+#include "tests/api/steps.h"
+
+namespace vortex::api {
+namespace {
+
+TEST(Submit, OneKeyMakesOneRunHoweverOftenItIsSent) {
+  Client client;
+  const std::string body = R"({"dag":)" + one_task_dag() + R"(,"params":{"a":1}})";
+  const net::Headers key{{"Idempotency-Key", "k1"}};
+  const Answer first = client.post("/api/runs", body, key);
+  EXPECT_EQ(first.status, 201);
+  EXPECT_EQ(first.header("Location"), "/api/runs/r1");
+  const Answer again = client.post("/api/runs", body, key);
+  EXPECT_EQ(again.status, 200);
+  EXPECT_EQ(again.text("/id"), first.text("/id"));
+  const Answer spaced =
+      client.post("/api/runs", R"( {"params": {"a": 1}, "dag": )" + one_task_dag() + "}", key);
+  EXPECT_EQ(spaced.status, 200) << "the same request written in another way";
+  EXPECT_EQ(client.get("/api/runs").at("/runs").as_array().size(), 1U);
+}
+
+TEST(Submit, OneKeyForTwoRequestsIsRefused) {
+  Client client;
+  const net::Headers key{{"Idempotency-Key", "k1"}};
+  client.post("/api/runs", R"({"dag":)" + one_task_dag() + "}", key);
+  const std::uint64_t before = core::digest(*client.desk.state);
+  for (const std::string& body : {R"({"dag":)" + one_task_dag("two") + "}",
+                                  R"({"dag":)" + one_task_dag() + R"(,"params":{"a":2}})",
+                                  R"({"dag":)" + one_task_dag() + R"(,"labels":{"a":"b"}})"}) {
+    const Answer answer = client.post("/api/runs", body, key);
+    EXPECT_EQ(answer.status, 422);
+    EXPECT_EQ(answer.code(), "VX-RUN-004");
+  }
+  EXPECT_EQ(core::digest(*client.desk.state), before);
+}
+
+TEST(Submit, AKeyThatIsTooLongIsRefused) {
+  Client client;
+  const Answer answer = client.post("/api/runs", R"({"dag":)" + one_task_dag() + "}",
+                                    {{"Idempotency-Key", std::string(257, 'k')}});
+  EXPECT_EQ(answer.code(), "VX-REQ-012");
+}
+
+TEST(Submit, WhatWasSaidIsThere) {
+  Client client;
+  const Answer made = client.post(
+      "/api/runs",
+      R"({"dag":)" + map_dag("m", 3) + R"(,"params":{"dir":"/srv"},"labels":{"b":"2","a":"1"}})",
+      {{"Idempotency-Key", "k"}});
+  EXPECT_EQ(made.text("/dag"), "m");
+  EXPECT_EQ(made.text("/params/dir"), "/srv");
+  EXPECT_EQ(made.text("/labels/a"), "1");
+  EXPECT_EQ(made.text("/idempotency_key"), "k");
+  EXPECT_EQ(made.number("/tasks"), 3);
+  EXPECT_EQ(made.text("/state"), "Running");
+  EXPECT_EQ(client.get("/api/runs?label=a=1&label=b=2").at("/runs").as_array().size(), 1U);
+  EXPECT_EQ(client.get("/api/runs?label=a=2").at("/runs").as_array().size(), 0U);
+}
+
+TEST(Submit, ByNameTakesTheVersionThatIsAppliedNow) {
+  Client client;
+  client.put("/api/dags/d", map_dag("d", 2));
+  EXPECT_EQ(client.post("/api/runs", R"({"dag":"d"})").number("/tasks"), 2);
+  client.put("/api/dags/d", map_dag("d", 5));
+  const Answer run = client.post("/api/dags/d/runs", R"({"params":{"x":true}})");
+  EXPECT_EQ(run.number("/tasks"), 5);
+  EXPECT_EQ(run.at("/params/x").as_bool(), true);
+  EXPECT_EQ(client.get("/api/runs/r1/dag").number("/tasks"), 2);
+}
+
+TEST(Submit, IsAnsweredAlsoWhenTheStoreCanNotBeReadJustThen) {
+  Client client;
+  client.desk.store_up = false;
+  const Answer run = client.post("/api/runs", R"({"dag":)" + one_task_dag() + "}");
+  EXPECT_EQ(run.status, 201);
+  EXPECT_EQ(run.text("/id"), "r1");
+}
+
+struct Why {
+  Unserved why;
+  const char* code;
+};
+
+TEST(Unserved, EachReasonHasItsCodeAndRetryAfter) {
+  Client client;
+  const std::uint64_t before = core::digest(*client.desk.state);
+  for (const Why& c :
+       {Why{Unserved::kBusy, "VX-CTL-002"}, Why{Unserved::kNotLeader, "VX-CTL-001"},
+        Why{Unserved::kNoSpace, "VX-STORE-002"}, Why{Unserved::kNoStore, "VX-STORE-001"},
+        Why{Unserved::kUnknown, "VX-STORE-003"}}) {
+    client.desk.unserved = UnservedError{c.why, "for the test", millis(2'500)};
+    for (const Answer& answer :
+         {client.post("/api/runs", R"({"dag":)" + one_task_dag() + "}"),
+          client.put("/api/dags/one", one_task_dag()), client.post("/api/queues/q/pause"),
+          client.post("/api/workers/w/sync", R"({"incarnation":1,"seq":1,"slots":1})")}) {
+      EXPECT_EQ(answer.status, 503);
+      EXPECT_EQ(answer.code(), c.code);
+      EXPECT_EQ(answer.header("Retry-After"), "3");
+      EXPECT_EQ(answer.number("/retry_after_ms"), 2'500);
+    }
+  }
+  EXPECT_NE(client.post("/api/runs", R"({"dag":)" + one_task_dag() + "}")
+                .text("/hint")
+                .find("Idempotency-Key"),
+            std::string::npos);
+  EXPECT_EQ(core::digest(*client.desk.state), before);
+}
+
+TEST(Runs, AFinishedOneIsToldApartFromOneThatNeverWas) {
+  Client client;
+  const std::string run = submit(client, one_task_dag());
+  EXPECT_EQ(client.post("/api/runs/" + run + "/cancel").text("/state"), "Cancelled");
+  EXPECT_EQ(client.post("/api/runs/" + run + "/pause").code(), "VX-RUN-002");
+  EXPECT_EQ(client.post("/api/runs/r77/pause").code(), "VX-RUN-001");
+  EXPECT_EQ(client.get("/api/tasks/" + run + "-L0-0/explain").text("/reason"), "final");
+}
+
+TEST(Runs, APausedOneHandsOutNothingAndSaysWhy) {
+  Client client;
+  Worker worker = join(client, "w1");
+  const std::string run = submit(client, map_dag("m", 2));
+  EXPECT_TRUE(client.post("/api/runs/" + run + "/pause").at("/paused").as_bool());
+  EXPECT_FALSE(sync(client, worker).json.as_object().contains("assignments"));
+  EXPECT_EQ(client.get("/api/tasks/" + run + "-L0-0/explain").text("/reason"), "run_paused");
+  client.post("/api/runs/" + run + "/resume");
+  EXPECT_EQ(take(client, worker).task, run + "-L0-0");
+}
+
+}  // namespace
+}  // namespace vortex::api

@@ -1,0 +1,179 @@
+// The description tells the truth: every route is answered, and every answer has its schema.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "api/openapi.h"
+#include "api/routes.h"
+#include "tests/api/client.h"
+#include "tests/api/steps.h"
+
+namespace vortex::api {
+namespace {
+
+void walk_system(Client& client) {
+  for (const char* path :
+       {"/health", "/livez", "/readyz", "/metrics", "/api/status", "/api/timings", "/api/settings",
+        "/api/openapi.json", "/api/events", "/api/tokens", "/api/machines", "/api/queues"}) {
+    EXPECT_EQ(client.get(path).status, 200) << path;
+  }
+  client.post("/api/tokens", R"({"name":"t","role":"viewer"})");
+  client.erase("/api/tokens/t");
+  client.post("/api/queues/slow/pause");
+  client.post("/api/queues/slow/resume");
+}
+
+void walk_dags(Client& client) {
+  EXPECT_EQ(client.post("/api/dags/validate", one_task_dag()).status, 200);
+  EXPECT_EQ(client.put("/api/dags/one", one_task_dag()).status, 201);
+  EXPECT_EQ(client.put("/api/dags/one", one_task_dag()).status, 200);
+  EXPECT_EQ(client.get("/api/dags").at("/dags").as_array().size(), 1U);
+  EXPECT_EQ(client.get("/api/dags/one").text("/name"), "one");
+  EXPECT_EQ(client.post("/api/dags/one/runs").status, 201);
+  EXPECT_EQ(client.erase("/api/dags/one").status, 204);
+  EXPECT_EQ(client.get("/api/dags/one").status, 404);
+}
+
+void walk_leases(Client& client) {
+  const Answer lease = client.post("/api/leases/orders/3/acquire", R"({"agent":"a"})");
+  const std::string held = fmt::format(R"({{"agent":"a","epoch":{}}})", lease.number("/epoch"));
+  client.post("/api/leases/orders/3/renew", held);
+  client.post("/api/leases/orders/3/check", held);
+  client.get("/api/leases");
+  client.get("/api/leases/orders/3");
+  client.post("/api/leases/orders/3/release", held);
+}
+
+void walk_runs(Client& client) {
+  const std::string run = submit(client, map_dag("m", 2));
+  for (const char* part : {"", "/tasks", "/dag", "/events"}) {
+    EXPECT_EQ(client.get(fmt::format("/api/runs/{}{}", run, part)).status, 200) << part;
+  }
+  client.get("/api/runs");
+  for (const char* act : {"pause", "resume"}) client.post(fmt::format("/api/runs/{}/{}", run, act));
+  const std::string task = client.get("/api/tasks?run=" + run).text("/tasks/0/id");
+  for (const char* part : {"", "/attempts", "/logs", "/explain"}) {
+    EXPECT_EQ(client.get(fmt::format("/api/tasks/{}{}", task, part)).status, 200) << part;
+  }
+  client.post(fmt::format("/api/tasks/{}/cancel", task));
+  client.post(fmt::format("/api/runs/{}/cancel", run));
+}
+
+// A worker that holds, fails, completes, is lost, and what is seen of it.
+void walk_worker(Client& client) {
+  Worker worker = join(client, "w1");
+  const std::string run = submit(client, one_task_dag());
+  Held held = take(client, worker);
+  EXPECT_EQ(held.task, run + "-L0-0");
+  const std::string task = "/api/tasks/" + held.task;
+  client.get(fmt::format("{}/fence?epoch={}", task, held.epoch));
+  client.post(fmt::format("{}/logs?epoch={}&offset=0", task, held.epoch), "hello\n");
+  client.get(task + "/logs", {{"Accept", "application/json"}});
+  client.get(task + "/attempts");
+  fail(client, worker, held);
+  const std::string letter = "/api/dead-letters/" + held.task;
+  client.get("/api/dead-letters");
+  client.get(letter);
+  client.post(letter + "/retry");
+  held = take(client, worker);
+  fail(client, worker, held);
+  client.post(letter + "/discard");
+  client.post(task + "/retry");
+  held = take(client, worker);
+  report(client, worker, held, R"("kind":"started")");
+  client.post("/api/workers/w1/exited", fmt::format(R"({{"incarnation":{}}})", worker.incarnation));
+  const Answer ledger = client.get("/api/recoveries");
+  client.get(fmt::format("/api/recoveries/{}", ledger.number("/recoveries/0/id")));
+  client.get("/api/workers");
+  client.get("/api/workers/w1");
+  client.desk.advance(seconds(1));
+  worker = join(client, "w1");
+  held = take(client, worker);
+  complete(client, worker, held);
+  EXPECT_EQ(client.get(task).number("/outputs/answer"), 42);
+  for (const char* act : {"cordon", "uncordon", "drain", "reset-state"}) {
+    EXPECT_EQ(client.post(fmt::format("/api/workers/w1/{}", act)).status, 200) << act;
+  }
+}
+
+TEST(OpenApi, EveryRouteIsAnsweredAndEveryAnswerHasItsSchema) {
+  Client client;
+  walk_system(client);
+  walk_dags(client);
+  walk_leases(client);
+  client.post("/api/runs/r1/cancel");
+  walk_worker(client);
+  walk_runs(client);
+  for (const Route& route : all_routes()) {
+    EXPECT_TRUE(client.answered.contains(std::string(route.id))) << route.id << " was not answered";
+  }
+}
+
+TEST(OpenApi, DescribesEveryRouteAndEverySchemaItRefersTo) {
+  const boost::json::value json = boost::json::parse(openapi_json("1.2.3"));
+  EXPECT_EQ(json.at_pointer("/openapi").as_string(), "3.1.0");
+  const auto& paths = json.at_pointer("/paths").as_object();
+  const auto& schemas = json.at_pointer("/components/schemas").as_object();
+  std::set<std::string> ids;
+  for (const Route& route : all_routes()) {
+    std::string method(net::to_text(route.method));
+    for (char& c : method) c = static_cast<char>(c + 32);
+    const auto& operation = paths.at(route.path).at(method).as_object();
+    EXPECT_EQ(operation.at("operationId").as_string(), route.id);
+    EXPECT_TRUE(ids.emplace(route.id).second) << route.id << " is there twice";
+    EXPECT_TRUE(route.answer_schema.empty() || schemas.contains(route.answer_schema)) << route.id;
+    EXPECT_TRUE(route.body_schema.empty() || schemas.contains(route.body_schema)) << route.id;
+    EXPECT_EQ(route.body == Body::kJson, !route.body_schema.empty()) << route.id;
+    EXPECT_FALSE(route.summary.empty());
+  }
+  for (const Schema& schema : all_schemas()) {
+    EXPECT_TRUE(schema.base.empty() || find_schema(schema.base) != nullptr) << schema.name;
+    for (const Field& field : schema.fields) {
+      EXPECT_TRUE(field.of.empty() || find_schema(field.of) != nullptr) << field.name;
+      EXPECT_FALSE(field.doc.empty()) << schema.name << "." << field.name;
+    }
+  }
+}
+
+TEST(OpenApi, TheCheckOfAnswersFindsWhatIsWrong) {
+  const auto fault = [](const char* json) {
+    return schema_fault(boost::json::parse(json), "Machine");
+  };
+  EXPECT_EQ(fault(R"({"id":"m","online":true,"since":"2026-01-01T00:00:00Z"})"), "");
+  EXPECT_EQ(fault(R"({"id":"m","online":true})"), "Machine lacks since");
+  EXPECT_EQ(fault(R"({"id":1,"online":true,"since":"2026-01-01T00:00:00Z"})"),
+            "Machine: id has another type");
+  EXPECT_EQ(fault(R"({"id":null,"online":true,"since":"2026-01-01T00:00:00Z"})"),
+            "Machine: id is null");
+  EXPECT_EQ(fault(R"({"id":"m","online":true,"since":"2026-01-01T00:00:00Z","x":1})"),
+            "Machine has the undeclared field x");
+}
+
+TEST(Words, OfTheSchemasAreThoseOfTheModel) {
+  for (std::size_t i = 0; i < std::size(kTaskStateNames); ++i) {
+    EXPECT_EQ(kTaskStateNames[i], vortex::to_text(static_cast<TaskState>(i)));
+  }
+  for (std::size_t i = 0; i < std::size(kRunStateNames); ++i) {
+    EXPECT_EQ(kRunStateNames[i], vortex::to_text(static_cast<RunState>(i)));
+  }
+  for (std::size_t i = 0; i < std::size(kWorkerStateNames); ++i) {
+    EXPECT_EQ(kWorkerStateNames[i], vortex::to_text(static_cast<WorkerState>(i)));
+  }
+  for (std::size_t i = 0; i < std::size(kRoleNames); ++i) {
+    EXPECT_EQ(kRoleNames[i], to_text(static_cast<store::Role>(i)));
+  }
+}
+
+TEST(Codes, AreUniqueAndComplete) {
+  std::set<std::string_view> texts;
+  for (const CodeInfo& info : all_codes()) {
+    EXPECT_TRUE(texts.insert(info.text).second) << info.text;
+    EXPECT_TRUE(info.text.starts_with("VX-"));
+    EXPECT_FALSE(info.title.empty() || info.hint.empty()) << info.text;
+    EXPECT_GE(info.status, 400);
+    EXPECT_EQ(find_code(info.text), info.code);
+  }
+  EXPECT_EQ(find_code("VX-NO-001"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace vortex::api
