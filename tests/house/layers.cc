@@ -19,12 +19,15 @@ constexpr std::array<std::string_view, 3> kAgent{"base", "model", "agent"};
 constexpr std::array<std::string_view, 3> kCodec{"base", "model", "codec"};
 constexpr std::array<std::string_view, 4> kStore{"base", "model", "codec", "store"};
 constexpr std::array<std::string_view, 2> kNet{"base", "net"};
-constexpr std::array<std::string_view, 7> kController{"base",  "model", "core",      "codec",
-                                                      "store", "net",   "controller"};
+constexpr std::array<std::string_view, 7> kApi{"base",  "model", "core", "codec",
+                                               "store", "net",   "api"};
+constexpr std::array<std::string_view, 8> kController{"base",  "model", "core", "codec",
+                                                      "store", "net",   "api",  "controller"};
 constexpr std::array<std::string_view, 6> kWorker{"base",  "model", "agent",
                                                   "codec", "net",   "worker"};
-constexpr std::array<std::string_view, 7> kCli{"base", "model",      "codec", "net",
-                                               "cli",  "controller", "worker"};
+constexpr std::array<std::string_view, 11> kCli{"base",       "model",  "core", "agent",
+                                                "codec",      "store",  "net",  "api",
+                                                "controller", "worker", "cli"};
 
 struct Layer {
   std::string_view folder;
@@ -32,8 +35,9 @@ struct Layer {
 };
 
 constexpr Layer kLayers[] = {
-    {"base", kBase},     {"model", kModel}, {"core", kCore}, {"agent", kAgent},
-    {"codec", kCodec},   {"store", kStore}, {"net", kNet},   {"controller", kController},
+    {"base", kBase},     {"model", kModel}, {"core", kCore},
+    {"agent", kAgent},   {"codec", kCodec}, {"store", kStore},
+    {"net", kNet},       {"api", kApi},     {"controller", kController},
     {"worker", kWorker}, {"cli", kCli},
 };
 

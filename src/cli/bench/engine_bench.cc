@@ -1,0 +1,106 @@
+#include "cli/bench/engine_bench.h"
+
+#include <chrono>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "cli/bench/child.h"
+#include "cli/bench/drive.h"
+#include "cli/bench/fleet.h"
+#include "cli/bench/measure.h"
+#include "cli/bench/replay.h"
+#include "store/sqlite/bare_loop.h"
+
+namespace vortex::cli::bench {
+namespace {
+
+constexpr std::uint32_t kHandOvers = 300;
+constexpr std::uint32_t kBareSet = 1'000;
+
+void rest(Duration time) { std::this_thread::sleep_for(std::chrono::microseconds(time.us)); }
+
+// From the submit of a run of one task to its arrival at an idle, waiting agent.
+std::expected<void, std::string> hand_overs(const net::Endpoint& server, Samples& latency) {
+  std::atomic<std::int64_t> arrived_us{0};
+  AgentWatch watch;
+  watch.on_assigned = [&](const Assignment&) { arrived_us = boot_clock_now().us; };
+  const Fleet fleet({.server = server, .agents = 4, .slots = 1, .prefix = "idle"}, watch);
+  while (fleet.calls() < 4) rest(millis(1));
+  for (std::uint32_t i = 0; i < kHandOvers; ++i) {
+    arrived_us = 0;
+    const Instant begin = boot_clock_now();
+    const auto run = submit(server, R"({"dag":{"name":"one","tasks":{"a":{"run":["true"]}}}})");
+    if (!run) return std::unexpected(run.error());
+    while (arrived_us == 0) rest(micros(50));
+    latency.add(Instant{arrived_us} - begin);
+  }
+  return {};
+}
+
+void print_table(const EngineBench& bench, const Throughput& t, const Samples& latency, double bare,
+                 double replayed) {
+  const auto tasks = static_cast<double>(bench.tasks);
+  fmt::print("engine: {} no-op tasks, {} agents with {} slots, SQLite FULL\n", bench.tasks,
+             bench.agents, bench.slots);
+  fmt::print("  submit -> done        {:>10.0f} tasks/s\n", tasks / t.seconds);
+  fmt::print("  bare loop, sets of {}  {:>8.0f} tasks/s\n", kBareSet, bare);
+  fmt::print("  ratio                 {:>10.2f}\n", tasks / t.seconds / bare);
+  fmt::print("  our rows, bare        {:>10.0f} tasks/s  (ratio to the bare loop {:.2f})\n",
+             replayed, replayed / bare);
+  fmt::print("  commits               {:>10.0f} /s  with {:.0f} rows each\n", t.commits / t.seconds,
+             t.commits > 0 ? t.rows / t.commits : 0);
+  fmt::print("  rows per task         {:>10.2f}\n", t.rows / tasks);
+  fmt::print("  CPU per task          {:>10.1f} us controller, {:.1f} us agents\n",
+             t.controller_cpu / tasks * 1e6, t.agents_cpu / tasks * 1e6);
+  fmt::print("  controller memory     {:>10.1f} MiB at most\n",
+             static_cast<double>(t.resident_max) / (1 << 20));
+  fmt::print("  other requests        {:>10.2f} ms p99, {:.2f} ms at most, of {}\n",
+             t.requests_p99_ms, t.requests_max_ms, t.requests);
+  fmt::print("  hand-over             {:>10.2f} ms p50, {:.2f} ms p99\n",
+             seconds_of(latency.percentile(500)) * 1e3, seconds_of(latency.percentile(990)) * 1e3);
+}
+
+void print_json(const EngineBench& bench, const Throughput& t, const Samples& latency, double bare,
+                double replayed) {
+  const auto tasks = static_cast<double>(bench.tasks);
+  fmt::print(
+      "{{\"bench\":\"engine\",\"tasks\":{},\"agents\":{},\"tasks_per_s\":{:.0f},"
+      "\"bare_tasks_per_s\":{:.0f},\"ratio\":{:.3f},\"replayed_tasks_per_s\":{:.0f},"
+      "\"commits_per_s\":{:.1f},\"rows_per_commit\":{:.1f},\"controller_cpu_us\":{:.2f},"
+      "\"handover_p50_ms\":{:.3f},\"handover_p99_ms\":{:.3f},\"request_max_ms\":{:.2f},"
+      "\"resident_mib\":{:.1f}}}\n",
+      bench.tasks, bench.agents, tasks / t.seconds, bare, tasks / t.seconds / bare, replayed,
+      t.commits / t.seconds, t.commits > 0 ? t.rows / t.commits : 0, t.controller_cpu / tasks * 1e6,
+      seconds_of(latency.percentile(500)) * 1e3, seconds_of(latency.percentile(990)) * 1e3,
+      t.requests_max_ms, static_cast<double>(t.resident_max) / (1 << 20));
+}
+
+}  // namespace
+
+std::expected<void, std::string> run_engine_bench(const EngineBench& bench) {
+  const TempFolder folder;
+  ChildConfig config;
+  config.folder = folder.path();
+  auto child = Child::start(config);
+  if (!child) return std::unexpected(child.error());
+  const net::Endpoint server{"127.0.0.1", (*child)->port()};
+  Samples latency;
+  if (auto done = hand_overs(server, latency); !done) return done;
+  const auto throughput = drive({bench.tasks, bench.agents, bench.slots}, **child);
+  if (!throughput) return std::unexpected(throughput.error());
+  (*child)->stop();
+  const auto bare = store::run_bare_loop(folder.path() + "/bare.db", bench.tasks, kBareSet);
+  if (!bare) return std::unexpected(bare.error().detail);
+  const auto replayed =
+      replay({folder.path() + "/replay.db", bench.tasks, 1, bench.agents, bench.slots});
+  if (!replayed) return std::unexpected(replayed.error());
+  const double bare_rate = bare->tasks_per_second();
+  const double replay_rate = static_cast<double>(bench.tasks) / seconds_of(replayed->writing);
+  print_table(bench, *throughput, latency, bare_rate, replay_rate);
+  print_json(bench, *throughput, latency, bare_rate, replay_rate);
+  return {};
+}
+
+}  // namespace vortex::cli::bench

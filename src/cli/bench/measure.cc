@@ -1,0 +1,52 @@
+#include "cli/bench/measure.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <sys/resource.h>
+
+namespace vortex::cli::bench {
+
+void Samples::add(Duration sample) {
+  const std::scoped_lock lock(guard_);
+  samples_.push_back(sample);
+}
+
+std::size_t Samples::size() const {
+  const std::scoped_lock lock(guard_);
+  return samples_.size();
+}
+
+Duration Samples::percentile(std::uint32_t permille) const {
+  const std::scoped_lock lock(guard_);
+  if (samples_.empty()) return {};
+  std::ranges::sort(samples_);
+  const std::size_t at = std::min(samples_.size() - 1, samples_.size() * permille / 1000);
+  return samples_[at];
+}
+
+double seconds_of(Duration time) { return static_cast<double>(time.us) / 1e6; }
+
+double own_cpu_seconds() {
+  rusage use{};
+  ::getrusage(RUSAGE_SELF, &use);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return seconds(use.ru_utime) + seconds(use.ru_stime);
+}
+
+double metric(std::string_view text, std::string_view name) {
+  std::size_t at = 0;
+  while ((at = text.find(name, at)) != std::string_view::npos) {
+    const bool line_start = at == 0 || text[at - 1] == '\n';
+    const std::size_t end = at + name.size();
+    if (line_start && end < text.size() && text[end] == ' ') {
+      return std::strtod(std::string(text.substr(end + 1, 32)).c_str(), nullptr);
+    }
+    at = end;
+  }
+  return 0;
+}
+
+}  // namespace vortex::cli::bench

@@ -1,0 +1,59 @@
+#include <chrono>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "cli/bench/child.h"
+#include "cli/bench/fleet.h"
+#include "cli/bench/measure.h"
+#include "cli/bench/other_benches.h"
+
+namespace vortex::cli::bench {
+namespace {
+
+void rest(Duration time) { std::this_thread::sleep_for(std::chrono::microseconds(time.us)); }
+
+}  // namespace
+
+std::expected<void, std::string> run_workers_bench(const WorkersBench& bench) {
+  const TempFolder folder;
+  ChildConfig config;
+  config.folder = folder.path();
+  auto child = Child::start(config);
+  if (!child) return std::unexpected(child.error());
+  const net::Endpoint server{"127.0.0.1", (*child)->port()};
+  FleetConfig fleet_config{.server = server, .agents = bench.workers, .slots = 4};
+  fleet_config.wait = seconds(10);
+  const Fleet fleet(fleet_config, {});
+  // Everybody has registered and waits in a second call.
+  while (fleet.calls() < bench.workers) rest(millis(10));
+  rest(seconds(2));
+  const Instant begin = boot_clock_now();
+  const double cpu = (*child)->use().cpu_seconds;
+  rest(seconds(bench.seconds));
+  const double took = seconds_of(boot_clock_now() - begin);
+  const double used = (*child)->use().cpu_seconds - cpu;
+  const auto text = get(server, "/metrics");
+  if (!text) return std::unexpected(text.error());
+  const double passes = metric(*text, "vortex_health_pass_seconds_count");
+  const double pass_ms =
+      passes > 0 ? metric(*text, "vortex_health_pass_seconds_sum") / passes * 1e3 : 0;
+  const double offline = metric(*text, "vortex_workers{state=\"OFFLINE\"}");
+  const double stale = metric(*text, "vortex_workers_stale_total");
+  const double memory = static_cast<double>((*child)->use().resident_bytes) / (1 << 20);
+  fmt::print("workers: {} registered, each with a parked call, for {:.0f} s\n", bench.workers,
+             took);
+  fmt::print("  controller CPU        {:>10.2f} % of a core\n", used / took * 100);
+  fmt::print("  health pass           {:>10.3f} ms on average, {:.0f} passes\n", pass_ms, passes);
+  fmt::print("  OFFLINE, stale        {:>10.0f} , {:.0f}\n", offline, stale);
+  fmt::print("  failed calls          {:>10}\n", fleet.failures());
+  fmt::print("  controller memory     {:>10.1f} MiB\n", memory);
+  fmt::print(
+      "{{\"bench\":\"workers\",\"workers\":{},\"cpu_percent\":{:.3f},\"health_pass_ms\":{:.4f},"
+      "\"offline\":{:.0f},\"stale\":{:.0f},\"resident_mib\":{:.1f}}}\n",
+      bench.workers, used / took * 100, pass_ms, offline, stale, memory);
+  return {};
+}
+
+}  // namespace vortex::cli::bench

@@ -1,0 +1,71 @@
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "codec/json_writer.h"
+
+namespace vortex::cli {
+namespace {
+
+std::string as_json(const LoadedSettings& loaded) {
+  std::string out;
+  codec::JsonWriter json(out);
+  json.begin_object().key("settings").begin_array();
+  for (const EffectiveSetting& setting : loaded.effective) {
+    json.begin_object();
+    json.field("key", setting.key).field("value", setting.value);
+    json.field("unit", setting.unit).field("origin", setting.origin);
+    json.end_object();
+  }
+  json.end_array().end_object();
+  return out + "\n";
+}
+
+std::string as_table(const LoadedSettings& loaded) {
+  std::size_t key = 0;
+  std::size_t value = 0;
+  for (const EffectiveSetting& setting : loaded.effective) {
+    key = std::max(key, setting.key.size());
+    value = std::max(value, setting.value.size() + setting.unit.size() + 1);
+  }
+  std::string out;
+  for (const EffectiveSetting& setting : loaded.effective) {
+    const std::string shown =
+        setting.unit.empty() ? setting.value : setting.value + " " + setting.unit;
+    out += fmt::format("{:<{}}  {:<{}}  {}\n", setting.key, key, shown, value, setting.origin);
+  }
+  return out;
+}
+
+ExitCode show(Context& context) {
+  const auto loaded = load(context);
+  if (!loaded) return ExitCode::kInvalid;
+  for (const std::string& notice : loaded->notices) talk("note: " + notice);
+  print(context.output == "json" ? as_json(*loaded) : as_table(*loaded));
+  return ExitCode::kOk;
+}
+
+ExitCode check(Context& context) {
+  const auto loaded = load(context);
+  if (!loaded) return ExitCode::kInvalid;
+  for (const std::string& notice : loaded->notices) talk("note: " + notice);
+  if (!context.quiet) talk("the settings are good");
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_config(CLI::App& app, Command& chosen) {
+  CLI::App* config =
+      app.add_subcommand("config", "The settings: what holds, and whether it is good");
+  config->require_subcommand(1);
+  config->add_subcommand("show", "Every setting, its value and where it came from")
+      ->callback([&chosen] { chosen = show; });
+  config
+      ->add_subcommand("check", "Check file, environment and flags; exit 7 when something is wrong")
+      ->callback([&chosen] { chosen = check; });
+}
+
+}  // namespace vortex::cli

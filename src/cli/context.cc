@@ -1,0 +1,52 @@
+#include "cli/context.h"
+
+#include <cstdio>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace vortex::cli {
+namespace {
+
+std::vector<std::pair<std::string, std::string>> environment() {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (char** at = ::environ; at != nullptr && *at != nullptr; ++at) {
+    const std::string_view entry = *at;
+    const auto equals = entry.find('=');
+    if (equals == std::string_view::npos) continue;
+    all.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::optional<LoadedSettings> load(const Context& context) {
+  LoadRequest request;
+  if (!context.config.empty()) {
+    auto file = read_settings_file(context.config);
+    if (!file) {
+      fmt::print(stderr, "{}", to_text(file.error()));
+      return std::nullopt;
+    }
+    request.file = std::move(*file);
+  }
+  request.environment = environment();
+  request.flags = context.setting_flags;
+  auto loaded = load_settings(request);
+  if (loaded) return std::move(*loaded);
+  for (const SettingsError& error : loaded.error()) fmt::print(stderr, "{}", to_text(error));
+  return std::nullopt;
+}
+
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void talk(std::string_view text) { fmt::print(stderr, "{}\n", text); }
+
+void complain(std::string_view what, std::string_view help) {
+  fmt::print(stderr, "error: {}\n", what);
+  if (!help.empty()) fmt::print(stderr, "  = help: {}\n", help);
+}
+
+}  // namespace vortex::cli

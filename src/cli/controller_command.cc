@@ -1,0 +1,112 @@
+#include <csignal>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <systemd/sd-daemon.h>
+
+#include "cli/commands.h"
+#include "controller/controller.h"
+#include "store/sqlite/open.h"
+
+namespace vortex::cli {
+namespace {
+
+constexpr long kLookEveryNs = 20'000'000;
+
+// Signals are taken by the main thread alone, and only where it waits for them.
+sigset_t block_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  return set;
+}
+
+std::shared_ptr<spdlog::logger> make_logger(LogLevel level) {
+  auto logger = spdlog::stderr_logger_mt("vortex");
+  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%fZ %l %v", spdlog::pattern_time_type::utc);
+  logger->set_level(static_cast<spdlog::level::level_enum>(level));
+  logger->flush_on(spdlog::level::info);
+  return logger;
+}
+
+// Tells the service manager once work is taken; loading millions of tasks takes a while.
+int wait_for_end(controller::Controller& controller, const sigset_t& signals) {
+  const timespec look{0, kLookEveryNs};
+  while (!controller.serves()) {
+    const int signal = sigtimedwait(&signals, nullptr, &look);
+    if (signal > 0) return signal;
+  }
+  sd_notify(0, "READY=1");
+  int signal = 0;
+  sigwait(&signals, &signal);
+  return signal;
+}
+
+void complain_about_store(const store::Error& error, const std::string& path) {
+  switch (error.fault) {
+    case store::Fault::kLocked:
+      return complain(error.detail,
+                      "stop the other controller, or give this one its own file "
+                      "with --database.path");
+    case store::Fault::kNewer:
+      return complain(error.detail, "use the vortex that wrote it, or a newer one");
+    case store::Fault::kDamaged:
+      return complain(error.detail, fmt::format("see `vortex db check --database.path={}`", path));
+    default:
+      return complain(error.detail, "see that the folder exists and may be written");
+  }
+}
+
+ExitCode serve(Context& context) {
+  auto loaded = load(context);
+  if (!loaded) return ExitCode::kInvalid;
+  const sigset_t signals = block_signals();
+  const auto logger = make_logger(loaded->settings.monitoring.log_level);
+  for (const std::string& notice : loaded->notices) logger->warn(notice);
+  const std::string path = loaded->settings.database.path;
+  store::SqliteOptions options;
+  options.path = path;
+  options.logs.head_bytes = std::uint64_t{loaded->settings.database.log_head_kib} << 10U;
+  options.logs.tail_bytes = std::uint64_t{loaded->settings.database.log_tail_kib} << 10U;
+  auto store = store::open_sqlite(options);
+  if (!store) {
+    complain_about_store(store.error(), path);
+    return ExitCode::kFailed;
+  }
+  controller::ControllerParts parts;
+  parts.settings = std::move(*loaded);
+  parts.store = std::move(*store);
+  parts.log = [logger](const std::string& line) { logger->info(line); };
+  auto controller = controller::Controller::start(std::move(parts));
+  if (!controller) {
+    complain(controller.error());
+    return ExitCode::kFailed;
+  }
+  logger->info("listening on {}, database {}", (*controller)->url(), path);
+  const int signal = wait_for_end(**controller, signals);
+  logger->info("stopping: {}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
+  sd_notify(0, "STOPPING=1");
+  (*controller)->stop();
+  logger->info("stopped");
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_controller(CLI::App& app, Command& chosen) {
+  app.add_subcommand("controller", "Run a controller: the engine, its database and its API")
+      ->footer(
+          "Example: vortex controller --database.path=/var/lib/vortex/vortex.db\n"
+          "         vortex controller --controller.listen=127.0.0.1:9090 --tuning=lan")
+      ->callback([&chosen] { chosen = serve; });
+}
+
+}  // namespace vortex::cli

@@ -1,0 +1,86 @@
+#include "controller/batch.h"
+
+#include <iterator>
+#include <utility>
+
+#include "codec/event_json.h"
+
+namespace vortex::controller {
+namespace {
+
+// Indexes stay below 2^24 (settings: max_tasks_per_run), so one number names a task.
+std::uint64_t key_of(TaskId id) { return id.run.value << 24U | id.index; }
+
+template <class Row>
+void append(std::vector<Row>& to, std::vector<Row>& from) {
+  if (to.empty()) {
+    to = std::move(from);
+  } else {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  }
+}
+
+template <class Row, class Index, class KeyOf>
+void merge(std::vector<Row>& to, Index& at, std::vector<Row>& from, KeyOf key) {
+  for (Row& row : from) {
+    const auto [known, is_new] = at.try_emplace(key(row), to.size());
+    if (is_new) {
+      to.push_back(std::move(row));
+    } else {
+      to[known->second] = std::move(row);
+    }
+  }
+}
+
+}  // namespace
+
+void Batch::add(core::Effects&& effects, Instant now) {
+  commit_.now = now;
+  add_rows(std::move(effects.rows));
+  for (Event& event : effects.events) {
+    if (commit_.events.first_seq == 0) commit_.events.first_seq = event.seq;
+    commit_.events.last_seq = event.seq;
+    codec::write_event(commit_.events.lines, event);
+    events.push_back(std::move(event));
+  }
+  append(replies, effects.replies);
+  append(probes, effects.probes);
+  self_check = self_check || effects.self_check;
+}
+
+void Batch::add_rows(RowBatch&& rows) {
+  RowBatch& to = commit_.rows;
+  merge(to.tasks, task_at_, rows.tasks, [](const TaskRow& row) { return key_of(row.id); });
+  merge(to.runs, run_at_, rows.runs, [](const RunRow& row) { return row.id.value; });
+  merge(to.workers, worker_at_, rows.workers,
+        [](const WorkerRow& row) { return row.info->id.text; });
+  append(to.task_data, rows.task_data);
+  append(to.attempts, rows.attempts);
+  append(to.machines, rows.machines);
+  append(to.recoveries, rows.recoveries);
+  append(to.recovery_items, rows.recovery_items);
+  append(to.dead_letters, rows.dead_letters);
+  append(to.leases, rows.leases);
+  append(to.queues, rows.queues);
+  if (rows.counters) to.counters = rows.counters;
+}
+
+bool Batch::writes_nothing() const {
+  return rows() == 0 && !commit_.rows.counters && commit_.events.first_seq == 0;
+}
+
+std::size_t Batch::rows() const {
+  const RowBatch& r = commit_.rows;
+  return r.runs.size() + r.tasks.size() + r.task_data.size() + r.attempts.size() +
+         r.workers.size() + r.machines.size() + r.recoveries.size() + r.recovery_items.size() +
+         r.dead_letters.size() + r.leases.size() + r.queues.size() + commit_.logs.size() +
+         commit_.tokens.size() + commit_.dags.size() + commit_.expired.size();
+}
+
+const store::Commit& Batch::seal(Term term, Instant now) {
+  commit_.term = term;
+  commit_.now = now;
+  return commit_;
+}
+
+}  // namespace vortex::controller

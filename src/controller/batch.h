@@ -1,0 +1,53 @@
+#pragma once
+// What one commit will make true, gathered from many steps, and what leaves after it.
+//
+// Rows with the same key are merged: the last state wins, so a task that was granted and finished
+// between two commits is written once. Owned by the engine's thread until it is handed over.
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "base/time.h"
+#include "core/effects.h"
+#include "store/commit.h"
+
+namespace vortex::controller {
+
+class Batch {
+ public:
+  void add(core::Effects&& effects, Instant now);
+  void add(store::LogChunk chunk) { commit_.logs.push_back(std::move(chunk)); }
+  void add(store::TokenRow row) { commit_.tokens.push_back(std::move(row)); }
+  void add(store::DagRow row) { commit_.dags.push_back(std::move(row)); }
+  void expire(RunId run) { commit_.expired.push_back(run); }
+  void answer(core::Reply reply) { replies.push_back(std::move(reply)); }
+
+  // Nothing to write: its answers need no commit of their own.
+  bool writes_nothing() const;
+  bool is_empty() const {
+    return writes_nothing() && replies.empty() && probes.empty() && !self_check;
+  }
+  std::size_t rows() const;
+
+  // The transaction, complete with its term and time.
+  const store::Commit& seal(Term term, Instant now);
+  const store::Commit& commit() const { return commit_; }
+
+  std::vector<core::Reply> replies;
+  std::vector<core::Probe> probes;
+  std::vector<Event> events;  // for the metrics; the lines are in the commit
+  bool self_check = false;
+  Duration health_pass;  // how long the pass over all workers took, when there was one
+
+ private:
+  void add_rows(RowBatch&& rows);
+
+  store::Commit commit_;
+  // Where in commit_.rows the row with this key is.
+  std::unordered_map<std::uint64_t, std::size_t> task_at_;
+  std::unordered_map<std::uint64_t, std::size_t> run_at_;
+  std::unordered_map<std::string, std::size_t> worker_at_;
+};
+
+}  // namespace vortex::controller

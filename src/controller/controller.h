@@ -1,0 +1,39 @@
+#pragma once
+// The controller as a whole: store, engine, committer, reads, HTTP, wired and started in order.
+//
+// It stops in the reverse order: no new connections, parked calls answered, everything stepped is
+// committed, leadership given back. The process may also be killed at any instant: what was
+// acknowledged is in the store, and the next start goes on from there.
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/settings.h"
+#include "base/time.h"
+#include "store/store.h"
+
+namespace vortex::controller {
+
+struct ControllerParts {
+  LoadedSettings settings;
+  std::string id;  // of this controller; empty: made from host and process
+  std::unique_ptr<store::Store> store;
+  std::function<void(const std::string&)> log = [](const std::string&) {};
+};
+
+class Controller {
+ public:
+  // Opens the listener and begins to lead. The error is a sentence for people with a fix.
+  static std::expected<std::unique_ptr<Controller>, std::string> start(ControllerParts parts);
+
+  virtual ~Controller() = default;
+  virtual std::uint16_t port() const = 0;
+  virtual std::string url() const = 0;
+  virtual bool serves() const = 0;  // it leads, and what it knew is loaded
+  virtual void stop() = 0;          // idempotent; returns when all is committed and closed
+};
+
+}  // namespace vortex::controller

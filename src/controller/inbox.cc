@@ -1,0 +1,87 @@
+#include "controller/inbox.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+namespace vortex::controller {
+namespace {
+
+constexpr std::size_t kPatience = 4;  // so many times longer for what workers say
+
+bool keeps_workers_alive(const Asked& asked) {
+  const auto* command = std::get_if<core::Command>(&asked);
+  if (command == nullptr) return false;
+  return std::holds_alternative<core::Sync>(*command) ||
+         std::holds_alternative<core::RegisterWorker>(*command) ||
+         std::holds_alternative<core::ConnectionLost>(*command) ||
+         std::holds_alternative<core::WorkerExited>(*command) ||
+         std::holds_alternative<core::ProbeResult>(*command) ||
+         std::holds_alternative<core::SelfCheckResult>(*command);
+}
+
+}  // namespace
+
+RequestId request_of(const core::Command& command) {
+  return std::visit(
+      [](const auto& c) {
+        if constexpr (requires { c.request; }) return c.request;
+        return RequestId{};
+      },
+      command);
+}
+
+RequestId request_of(const Asked& asked) {
+  if (const auto* side = std::get_if<SideWriteAsked>(&asked)) return side->request;
+  const auto* command = std::get_if<core::Command>(&asked);
+  return command == nullptr ? RequestId{} : request_of(*command);
+}
+
+bool Inbox::ask(Asked asked) {
+  {
+    const std::scoped_lock lock(guard_);
+    const std::size_t limit = keeps_workers_alive(asked) ? asked_max_ * kPatience : asked_max_;
+    if (asked_.size() >= limit) return false;
+    asked_.push_back(std::move(asked));
+  }
+  wake_.notify_one();
+  return true;
+}
+
+void Inbox::notice(Notice notice) {
+  {
+    const std::scoped_lock lock(guard_);
+    notices_.push_back(std::move(notice));
+  }
+  wake_.notify_one();
+}
+
+Inbox::Taken Inbox::take(Duration limit, bool wants_asked) {
+  std::unique_lock lock(guard_);
+  const auto due = [&] { return !notices_.empty() || (wants_asked && !asked_.empty()); };
+  wake_.wait_for(lock, std::chrono::microseconds(std::max<std::int64_t>(limit.us, 0)), due);
+  Taken taken;
+  taken.notices.swap(notices_);
+  if (!wants_asked) return taken;
+  const std::size_t count = std::min(asked_.size(), kTakenAtOnce);
+  const auto end = asked_.begin() + static_cast<std::ptrdiff_t>(count);
+  taken.asked.assign(std::make_move_iterator(asked_.begin()), std::make_move_iterator(end));
+  asked_.erase(asked_.begin(), end);
+  return taken;
+}
+
+std::vector<Asked> Inbox::drop_asked() {
+  const std::scoped_lock lock(guard_);
+  std::vector<Asked> dropped(std::make_move_iterator(asked_.begin()),
+                             std::make_move_iterator(asked_.end()));
+  asked_.clear();
+  return dropped;
+}
+
+std::size_t Inbox::size() const {
+  const std::scoped_lock lock(guard_);
+  return asked_.size();
+}
+
+}  // namespace vortex::controller

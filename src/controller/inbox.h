@@ -1,0 +1,91 @@
+#pragma once
+// What waits for the engine: commands from outside, bounded, and notices from inside, always let
+// in.
+//
+// Any thread puts, the engine's thread takes. A full inbox refuses at once instead of growing: the
+// caller is told to come back. Heartbeats and reports are let in longer than new work, because
+// refusing them would make healthy workers look dead.
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "api/backend.h"
+#include "base/time.h"
+#include "core/command.h"
+#include "core/leadership_messages.h"
+#include "core/state.h"
+#include "model/rows.h"
+#include "store/store.h"
+
+namespace vortex::controller {
+
+struct SideWriteAsked {
+  RequestId request;
+  api::SideWrite write;
+};
+// Looks at the state without changing what is remembered. Null: there is none, nobody leads here.
+struct Look {
+  std::function<void(core::State*, Instant now)> look;
+};
+using Asked = std::variant<core::Command, SideWriteAsked, Look>;
+// Who waits for it; 0: nobody.
+RequestId request_of(const core::Command& command);
+RequestId request_of(const Asked& asked);
+
+struct CommitEnded {
+  std::uint64_t number = 0;
+  store::Result<void> result;
+  Duration took;
+};
+struct ImageRead {
+  Term term;
+  store::Result<StoreImage> image;
+};
+struct RunRead {
+  Term term;
+  store::Result<std::optional<RunImage>> image;
+};
+struct Expirable {
+  Term term;
+  std::vector<store::ExpiredRun> runs;
+};
+struct StopNow {};
+using Notice = std::variant<core::lead::Input, CommitEnded, ImageRead, RunRead, Expirable, StopNow>;
+
+class Inbox {
+ public:
+  explicit Inbox(std::size_t asked_max) : asked_max_(asked_max) {}
+
+  // False: full.
+  bool ask(Asked asked);
+  void notice(Notice notice);
+
+  struct Taken {
+    std::vector<Notice> notices;
+    std::vector<Asked> asked;
+  };
+  // Waits at most `limit` for a notice or, when wanted, for something asked.
+  Taken take(Duration limit, bool wants_asked);
+  // All that was asked and not taken yet.
+  std::vector<Asked> drop_asked();
+  std::size_t size() const;
+
+ private:
+  static constexpr std::size_t kTakenAtOnce = 2'000;
+
+  const std::size_t asked_max_;
+  mutable std::mutex guard_;
+  std::condition_variable wake_;
+  std::deque<Asked> asked_;
+  std::vector<Notice> notices_;
+};
+
+}  // namespace vortex::controller

@@ -1,0 +1,54 @@
+#include "controller/reads.h"
+
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include "controller/slot.h"
+
+namespace vortex::controller {
+
+namespace asio = boost::asio;
+
+Reads::Reads(store::Store& store, std::uint32_t threads) : store_(store), threads_(threads) {}
+
+Reads::~Reads() { stop(); }
+
+void Reads::stop() {
+  threads_.stop();
+  threads_.join();
+}
+
+store::Result<std::unique_ptr<store::Reader>> Reads::take() {
+  {
+    const std::scoped_lock lock(guard_);
+    if (!free_.empty()) {
+      auto reader = std::move(free_.back());
+      free_.pop_back();
+      return reader;
+    }
+  }
+  return store_.reader();
+}
+
+void Reads::give_back(std::unique_ptr<store::Reader> reader) {
+  const std::scoped_lock lock(guard_);
+  free_.push_back(std::move(reader));
+}
+
+store::Result<void> Reads::run_here(const Read& read) {
+  auto reader = take();
+  if (!reader) return std::unexpected(reader.error());
+  read(**reader);
+  give_back(std::move(*reader));
+  return {};
+}
+
+asio::awaitable<store::Result<void>> Reads::run(Read read) {
+  auto slot = std::make_shared<Slot<store::Result<void>>>(co_await asio::this_coro::executor);
+  asio::post(threads_, [this, slot, read = std::move(read)] { slot->give(run_here(read)); });
+  co_return co_await slot->take();
+}
+
+}  // namespace vortex::controller

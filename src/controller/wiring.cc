@@ -1,0 +1,248 @@
+#include "controller/wiring.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <utility>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_future.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/rng.h"
+#include "controller/prober.h"
+#include "net/client.h"
+#include "net/listen_check.h"
+
+namespace vortex::controller {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr Duration kSpaceCheckInterval = seconds(2);
+constexpr Duration kSelfCheckLimit = seconds(5);
+
+std::string own_name() {
+  char host[256] = {};
+  ::gethostname(host, sizeof(host) - 1);
+  return fmt::format("{}-{}", host, ::getpid());
+}
+
+std::string beside_database(const Settings& settings, std::string_view name) {
+  const std::string& path = settings.database.path;
+  const auto slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  return folder + std::string(name);
+}
+
+std::string monitor_path(const Settings& settings) {
+  if (settings.monitoring.monitor_log == "off") return {};
+  if (settings.monitoring.monitor_log != "auto") return settings.monitoring.monitor_log;
+  return beside_database(settings, "monitor.log");
+}
+
+std::string reserve_path(const Settings& settings) {
+  return settings.database.space_reserve_mib == 0 ? "" : settings.database.path + ".reserve";
+}
+
+constexpr std::uint64_t mib(std::uint32_t count) { return std::uint64_t{count} << 20U; }
+
+EngineConfig engine_config(const Settings& settings, const ControllerId& me) {
+  EngineConfig config;
+  config.me = me;
+  config.policy = core::make_policy(settings);
+  config.leader_lease = settings.controller.leader_lease;
+  config.commit_stalled = std::min(seconds(1), settings.database.io_timeout / 2);
+  config.retention.runs_for = hours(24) * settings.database.retain_runs_days;
+  config.retention.runs_max = settings.database.retain_runs_max;
+  config.retention.events_for = hours(24) * settings.database.retain_events_days;
+  config.inbox_max = settings.controller.inbox_max;
+  config.seed = static_cast<std::uint64_t>(wall_clock_now().us) ^
+                static_cast<std::uint64_t>(::getpid()) << 40U;
+  return config;
+}
+
+net::ServerConfig server_config(const Settings& settings, const net::Endpoint& at) {
+  net::ServerConfig config;
+  config.address = at.host;
+  config.port = at.port;
+  config.connections_max = settings.controller.max_connections;
+  config.body_bytes_max = mib(settings.controller.max_body_mib);
+  config.user_timeout = settings.worker.tcp_user_timeout;
+  return config;
+}
+
+}  // namespace
+
+Wiring::Wiring(ControllerParts parts)
+    : parts_(std::move(parts)),
+      started_(boot_clock_now()),
+      id_(parts_.id.empty() ? own_name() : parts_.id),
+      monitor_log_(monitor_path(parts_.settings.settings),
+                   mib(parts_.settings.settings.monitoring.monitor_log_mib)),
+      metrics_(parts_.settings.settings.monitoring.metrics_enabled),
+      reserve_(reserve_path(parts_.settings.settings),
+               mib(parts_.settings.settings.database.space_reserve_mib)),
+      committer_(parts_.store->writer()),
+      engine_(engine_config(parts_.settings.settings, id_), committer_, waiters_, *this),
+      reads_(*parts_.store, parts_.settings.settings.database.pool_size),
+      work_(asio::make_work_guard(io_)) {}
+
+Wiring::~Wiring() { stop(); }
+
+std::expected<void, std::string> Wiring::open() {
+  const Settings& settings = parts_.settings.settings;
+  const auto at = net::parse_endpoint(settings.controller.listen, 8080);
+  if (!at) {
+    return std::unexpected(fmt::format("controller.listen = {} is not an address and port",
+                                       settings.controller.listen));
+  }
+  const auto policy = access_policy(net::is_loopback(at->host));
+  if (!policy) return std::unexpected(policy.error());
+  api_ = std::make_unique<api::Api>(*this, *policy);
+  auto server =
+      net::Server::listen(io_, server_config(settings, *at), api_->handler(), api_->complain());
+  if (!server) return std::unexpected(server.error());
+  server_ = std::move(*server);
+  if (!reserve_.hold()) engine_.set_low_space(true);
+  engine_.start();
+  for (std::uint32_t i = 0; i < settings.controller.io_threads; ++i) {
+    threads_.emplace_back([this] { io_.run(); });
+  }
+  asio::co_spawn(io_, watch_space(), [this](const std::exception_ptr& error) {
+    report_own_trouble("watching the disk", error);
+  });
+  return {};
+}
+
+// Who can be reached by other machines asks for tokens, and so needs one to begin with.
+std::expected<api::AccessPolicy, std::string> Wiring::access_policy(bool loopback) {
+  api::AccessPolicy policy;
+  policy.loopback = loopback;
+  const bool wanted = parts_.settings.settings.controller.require_tokens || !loopback;
+  policy.mode = wanted ? api::AccessPolicy::Mode::kTokens : api::AccessPolicy::Mode::kOpen;
+  if (!wanted) return policy;
+  auto reader = parts_.store->reader();
+  if (!reader) return std::unexpected(reader.error().detail);
+  const auto tokens = (*reader)->tokens();
+  if (!tokens) return std::unexpected(tokens.error().detail);
+  if (tokens->empty()) {
+    return std::unexpected(fmt::format(
+        "controller.listen = {} needs tokens and there are none: make the first one with "
+        "`vortex tokens create NAME --role admin --offline --database.path={}`",
+        parts_.settings.settings.controller.listen, parts_.settings.settings.database.path));
+  }
+  return policy;
+}
+
+std::uint16_t Wiring::port() const { return server_ ? server_->port() : 0; }
+
+std::string Wiring::url() const {
+  const auto at = net::parse_endpoint(parts_.settings.settings.controller.listen, 8080);
+  const bool v6 = at && at->host.contains(':');
+  return fmt::format("http://{}:{}", v6 ? "[" + at->host + "]" : at->host, port());
+}
+
+void Wiring::stop() {
+  if (stopped_.exchange(true)) return;
+  if (server_) asio::co_spawn(io_, server_->stop(), asio::use_future).wait();
+  engine_.stop();
+  committer_.stop();
+  work_.reset();
+  io_.stop();
+  for (std::thread& thread : threads_) thread.join();
+  reads_.stop();
+}
+
+void Wiring::probe(const core::Probe& probe) {
+  asio::co_spawn(io_, run_probe(probe),
+                 [this](const std::exception_ptr& error) { report_own_trouble("a probe", error); });
+}
+
+asio::awaitable<void> Wiring::run_probe(core::Probe probe) {
+  const Duration limit = parts_.settings.settings.worker.heartbeat_interval;
+  const core::ProbeOutcome outcome = co_await probe_worker(probe.address, limit);
+  submit(core::Command{core::ProbeResult{probe.worker, probe.incarnation, outcome}});
+}
+
+void Wiring::self_check() {
+  asio::co_spawn(io_, run_self_check(), [this](const std::exception_ptr& error) {
+    report_own_trouble("the check of ourselves", error);
+  });
+}
+
+// Is it us? The store must take a write and our own door must answer.
+asio::awaitable<void> Wiring::run_self_check() {
+  net::ClientConfig config;
+  config.endpoint = {"127.0.0.1", port()};
+  if (const auto at = net::parse_endpoint(url(), port())) config.endpoint.host = at->host;
+  net::Client client(co_await asio::this_coro::executor, config);
+  net::Call call;
+  call.target = "/livez";
+  call.limit = kSelfCheckLimit;
+  const auto answer = co_await client.send(std::move(call));
+  const bool door = answer && answer->status == 200;
+  committer_.post([this, door](store::Writer& writer) {
+    const bool writable = writer.check_writable().has_value();
+    submit(core::Command{core::SelfCheckResult{door && writable}});
+  });
+}
+
+void Wiring::committed(const Batch& batch, Duration took) {
+  const store::EventBlock& events = batch.commit().events;
+  if (events.first_seq > 0) {
+    hub_.publish(events.first_seq, events.last_seq, events.lines);
+    const bool failed = !monitor_log_.append(events.lines);
+    if (failed && !monitor_failed_.exchange(true)) say("the monitor log can not be written");
+    if (!failed) monitor_failed_ = false;
+  }
+  if (batch.rows() > 0) metrics_.count(batch, took);
+}
+
+bool Wiring::make_space() {
+  engine_.set_low_space(true);
+  const bool given = reserve_.give_up();
+  say(given ? "the disk is full: the reserve is given up, new work is refused"
+            : "the disk is full and there is no reserve left: waiting for space");
+  return given;
+}
+
+asio::awaitable<void> Wiring::watch_space() {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  while (true) {
+    timer.expires_after(std::chrono::microseconds(kSpaceCheckInterval.us));
+    co_await timer.async_wait(asio::use_awaitable);
+    const bool enough = reserve_.hold();
+    if (enough != engine_.low_space()) continue;
+    engine_.set_low_space(!enough);
+    say(enough ? "there is space on the disk again: new work is taken"
+               : "the disk is almost full: new work is refused");
+  }
+}
+
+void Wiring::report_own_trouble(const char* what, std::exception_ptr error) {
+  if (!error || stopped_) return;
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    say(fmt::format("{} failed: {}", what, e.what()));
+  }
+}
+
+void Wiring::say(std::string what) {
+  const std::scoped_lock lock(log_guard_);
+  parts_.log(what);
+}
+
+std::expected<std::unique_ptr<Controller>, std::string> Controller::start(ControllerParts parts) {
+  auto wiring = std::make_unique<Wiring>(std::move(parts));
+  if (auto opened = wiring->open(); !opened) return std::unexpected(opened.error());
+  return wiring;
+}
+
+}  // namespace vortex::controller

@@ -1,0 +1,106 @@
+#pragma once
+// The parts of a running controller and what passes between them. Internal to this folder.
+//
+// The Backend half is called from I/O threads, the Outlet half from the engine's thread; neither
+// blocks. Order of construction is the order of dependence, and the members are destroyed in the
+// reverse order.
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "api/api.h"
+#include "api/backend.h"
+#include "controller/committer.h"
+#include "controller/controller.h"
+#include "controller/engine.h"
+#include "controller/event_hub.h"
+#include "controller/metrics.h"
+#include "controller/monitor_log.h"
+#include "controller/reads.h"
+#include "controller/space_reserve.h"
+#include "controller/waiters.h"
+#include "net/server.h"
+
+namespace vortex::controller {
+
+class Wiring : public Controller, public api::Backend, public Outlet {
+ public:
+  explicit Wiring(ControllerParts parts);
+  ~Wiring() override;
+
+  std::expected<void, std::string> open();
+
+  // Controller.
+  std::uint16_t port() const override;
+  std::string url() const override;
+  bool serves() const override { return engine_.serves(); }
+  void stop() override;
+
+  // Backend.
+  boost::asio::awaitable<api::Asked<core::ReplyBody>> ask(core::Command command) override;
+  boost::asio::awaitable<api::Asked<core::ReplyBody>> ask_sync(
+      core::Sync sync, std::function<boost::asio::awaitable<void>()> closed) override;
+  boost::asio::awaitable<api::Asked<std::optional<core::Refusal>>> write(
+      api::SideWrite side) override;
+  boost::asio::awaitable<api::Asked<core::Explanation>> explain(TaskId task) override;
+  boost::asio::awaitable<api::Asked<std::vector<api::QueueDepth>>> queues() override;
+  boost::asio::awaitable<store::Result<void>> read(Read read) override;
+  api::EventFeed& events() override { return hub_; }
+  api::Health health() const override;
+  Instant now() const override { return engine_.now(); }
+  const LoadedSettings& settings() const override { return parts_.settings; }
+  boost::asio::awaitable<std::string> metrics() override;
+
+  // Outlet.
+  void probe(const core::Probe& probe) override;
+  void self_check() override;
+  void committed(const Batch& batch, Duration took) override;
+  bool make_space() override;
+  void say(std::string what) override;
+
+ private:
+  std::expected<api::AccessPolicy, std::string> access_policy(bool loopback);
+  std::optional<api::UnservedError> submit(Asked asked);
+  template <class T, class Make>
+  boost::asio::awaitable<api::Asked<T>> look(Make make);
+  boost::asio::awaitable<void> run_probe(core::Probe probe);
+  boost::asio::awaitable<void> run_self_check();
+  boost::asio::awaitable<void> watch_space();
+  void report_own_trouble(const char* what, std::exception_ptr error);
+  api::UnservedError unserved(Engine::Refused why) const;
+
+  ControllerParts parts_;
+  const Instant started_;
+  ControllerId id_;
+  Waiters waiters_;
+  EventHub hub_;
+  MonitorLog monitor_log_;
+  Metrics metrics_;
+  SpaceReserve reserve_;
+  Committer committer_;
+  Engine engine_;
+  Reads reads_;
+  boost::asio::io_context io_;
+  std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work_;
+  std::unique_ptr<api::Api> api_;
+  std::unique_ptr<net::Server> server_;
+  std::vector<std::thread> threads_;
+  std::mutex log_guard_;
+  std::atomic<bool> stopped_{false};
+  std::atomic<bool> monitor_failed_{false};
+};
+
+}  // namespace vortex::controller

@@ -1,0 +1,152 @@
+// What the routes ask of the controller: commands to the engine, reads from the store.
+
+#include <utility>
+
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include "base/clock.h"
+#include "base/version.h"
+#include "controller/slot.h"
+#include "controller/wiring.h"
+#include "core/depths.h"
+
+namespace vortex::controller {
+
+namespace asio = boost::asio;
+
+namespace {
+
+void set_request(core::Command& command, RequestId request) {
+  std::visit(
+      [request](auto& c) {
+        if constexpr (requires { c.request; }) c.request = request;
+      },
+      command);
+}
+
+}  // namespace
+
+api::UnservedError Wiring::unserved(Engine::Refused why) const {
+  if (why == Engine::Refused::kBusy) {
+    return {api::Unserved::kBusy, "too many requests wait for the engine", seconds(1)};
+  }
+  if (!engine_.store_well() && engine_.term().value > 0) {
+    return {api::Unserved::kNoStore, "the database can not be written at the moment", seconds(2)};
+  }
+  return {api::Unserved::kNotLeader, "this controller does not lead now", millis(500)};
+}
+
+std::optional<api::UnservedError> Wiring::submit(Asked asked) {
+  const Engine::Refused refused = engine_.ask(std::move(asked));
+  if (refused == Engine::Refused::kNo) return std::nullopt;
+  return unserved(refused);
+}
+
+asio::awaitable<api::Asked<core::ReplyBody>> Wiring::ask(core::Command command) {
+  using Answer = Waiters::Answer;
+  auto slot = std::make_shared<Slot<Answer>>(co_await asio::this_coro::executor);
+  const RequestId request = waiters_.add([slot](Answer answer) { slot->give(std::move(answer)); });
+  set_request(command, request);
+  if (const auto error = submit(std::move(command))) {
+    waiters_.forget(request);
+    co_return std::unexpected(*error);
+  }
+  co_return co_await slot->take();
+}
+
+asio::awaitable<api::Asked<core::ReplyBody>> Wiring::ask_sync(
+    core::Sync sync, std::function<asio::awaitable<void>()> closed) {
+  using namespace asio::experimental::awaitable_operators;
+  using Answer = Waiters::Answer;
+  auto slot = std::make_shared<Slot<Answer>>(co_await asio::this_coro::executor);
+  const RequestId request = waiters_.add([slot](Answer answer) { slot->give(std::move(answer)); });
+  sync.request = request;
+  const core::ConnectionLost lost{sync.body.worker, sync.body.incarnation, request};
+  if (const auto error = submit(core::Command{std::move(sync)})) {
+    waiters_.forget(request);
+    co_return std::unexpected(*error);
+  }
+  auto first = co_await (slot->take() || closed());
+  if (first.index() == 0) co_return std::get<0>(std::move(first));
+  waiters_.forget(request);
+  submit(core::Command{lost});
+  co_return std::unexpected(api::UnservedError{api::Unserved::kGone, "the worker hung up", {}});
+}
+
+asio::awaitable<api::Asked<std::optional<core::Refusal>>> Wiring::write(api::SideWrite side) {
+  using Answer = Waiters::Answer;
+  auto slot = std::make_shared<Slot<Answer>>(co_await asio::this_coro::executor);
+  const RequestId request = waiters_.add([slot](Answer answer) { slot->give(std::move(answer)); });
+  if (const auto error = submit(SideWriteAsked{request, std::move(side)})) {
+    waiters_.forget(request);
+    co_return std::unexpected(*error);
+  }
+  Answer answer = co_await slot->take();
+  if (!answer) co_return std::unexpected(answer.error());
+  if (auto* refusal = std::get_if<core::Refusal>(&*answer)) co_return std::move(*refusal);
+  co_return std::optional<core::Refusal>{};
+}
+
+template <class T, class Make>
+asio::awaitable<api::Asked<T>> Wiring::look(Make make) {
+  using Answer = api::Asked<T>;
+  auto slot = std::make_shared<Slot<Answer>>(co_await asio::this_coro::executor);
+  const auto give = [slot, make](core::State* state, Instant at) {
+    if (state == nullptr) {
+      slot->give(std::unexpected(api::UnservedError{
+          api::Unserved::kNotLeader, "this controller does not lead now", millis(500)}));
+    } else {
+      slot->give(make(*state, at));
+    }
+  };
+  if (const auto error = submit(Look{give})) co_return std::unexpected(*error);
+  co_return co_await slot->take();
+}
+
+asio::awaitable<api::Asked<core::Explanation>> Wiring::explain(TaskId task) {
+  return look<core::Explanation>(
+      [task](core::State& state, Instant at) { return core::explain(state, task, at); });
+}
+
+asio::awaitable<api::Asked<std::vector<api::QueueDepth>>> Wiring::queues() {
+  return look<std::vector<api::QueueDepth>>(
+      [](core::State& state, Instant) { return core::queue_depths(state); });
+}
+
+asio::awaitable<store::Result<void>> Wiring::read(Read read) { return reads_.run(std::move(read)); }
+
+asio::awaitable<std::string> Wiring::metrics() {
+  Gauges gauges;
+  gauges.health = health();
+  gauges.now = now();
+  if (auto depths = co_await queues()) gauges.queues = std::move(*depths);
+  co_await reads_.run([&gauges](store::Reader& reader) {
+    if (auto totals = reader.totals(gauges.now)) gauges.totals = *totals;
+    if (auto workers = reader.workers({}, {1'000, {}})) gauges.workers = std::move(workers->items);
+    if (auto leases = reader.leases({}, {1'000, {}})) gauges.leases = std::move(leases->items);
+  });
+  co_return metrics_.text(gauges);
+}
+
+api::Health Wiring::health() const {
+  api::Health health;
+  health.leads = engine_.serves();
+  health.store_connected = engine_.store_well();
+  health.term = engine_.term();
+  health.id = id_;
+  health.uptime = boot_clock_now() - started_;
+  const Instant committed{engine_.last_commit_us()};
+  health.last_commit = committed.us == 0 ? kNever : now() - (boot_clock_now() - committed);
+  const Engine::Live live = engine_.live();
+  health.active_leases = live.leases;
+  health.live_workers = live.workers;
+  health.brake_engaged = live.brake;
+  health.inbox = engine_.inbox_size();
+  health.version = version();
+  if (!health.store_connected) health.detail = "the database can not be written";
+  if (engine_.low_space()) health.detail = "the disk under the database is almost full";
+  return health;
+}
+
+}  // namespace vortex::controller

@@ -1,0 +1,60 @@
+#include "controller/inbox.h"
+
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace vortex::controller {
+namespace {
+
+Asked submit() { return core::Command{core::SubmitRun{}}; }
+Asked heartbeat() { return core::Command{core::Sync{}}; }
+
+TEST(Inbox, RefusesNewWorkWhenFull) {
+  Inbox inbox(2);
+  EXPECT_TRUE(inbox.ask(submit()));
+  EXPECT_TRUE(inbox.ask(submit()));
+  EXPECT_FALSE(inbox.ask(submit()));
+}
+
+TEST(Inbox, HearsWorkersLongerThanItTakesNewWork) {
+  Inbox inbox(1);
+  EXPECT_TRUE(inbox.ask(submit()));
+  EXPECT_FALSE(inbox.ask(submit()));
+  EXPECT_TRUE(inbox.ask(heartbeat()));
+  while (inbox.ask(heartbeat())) {
+  }
+  EXPECT_EQ(inbox.size(), 4U) << "that too has an end";
+}
+
+TEST(Inbox, NoticesAreAlwaysLetIn) {
+  Inbox inbox(1);
+  ASSERT_TRUE(inbox.ask(submit()));
+  inbox.notice(StopNow{});
+  const Inbox::Taken taken = inbox.take(Duration{}, false);
+  EXPECT_EQ(taken.notices.size(), 1U);
+  EXPECT_TRUE(taken.asked.empty()) << "what was asked stays while it is not wanted";
+  EXPECT_EQ(inbox.take(Duration{}, true).asked.size(), 1U);
+}
+
+TEST(Inbox, WakesTheOneWhoWaits) {
+  Inbox inbox(10);
+  std::thread other([&inbox] { inbox.ask(submit()); });
+  EXPECT_EQ(inbox.take(seconds(30), true).asked.size(), 1U);
+  other.join();
+}
+
+TEST(Inbox, GivesBackTheOrderInWhichItWasAsked) {
+  Inbox inbox(10);
+  for (std::uint64_t i = 1; i <= 5; ++i) {
+    inbox.ask(core::Command{core::CancelRun{RequestId{i}, RunId{i}}});
+  }
+  std::uint64_t next = 1;
+  for (const Asked& asked : inbox.take(Duration{}, true).asked) {
+    EXPECT_EQ(request_of(asked).value, next++);
+  }
+  EXPECT_EQ(next, 6U);
+}
+
+}  // namespace
+}  // namespace vortex::controller

@@ -1,0 +1,165 @@
+// A whole controller over real HTTP and a real database.
+
+#include "tests/controller/server.h"
+
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace vortex::controller {
+namespace {
+
+constexpr const char* kOneTask = R"({"a":{"run":["true"]}})";
+
+std::string state_of(TestServer& server, const std::string& target) {
+  const auto answer = server.get(target);
+  const auto* state =
+      answer.body.is_object() ? answer.body.as_object().if_contains("state") : nullptr;
+  return state != nullptr ? std::string(state->as_string()) : answer.text;
+}
+
+std::string read_file(const std::string& path) {
+  const std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST(Server, ARunGoesFromSubmitToCompleted) {
+  TestServer server;
+  TestWorker worker(server, "w1");
+  const std::string run =
+      server.submit(R"({"a":{"run":["true"]},"b":{"run":["true"],"needs":["a"]}})");
+  for (int i = 0; i < 2; ++i) {
+    const auto given = worker.take();
+    worker.report(given, "started");
+    worker.report(given, "completed", R"(,"outputs":{"n":1})");
+  }
+  EXPECT_EQ(state_of(server, "/api/runs/" + run), "Completed");
+}
+
+TEST(Server, WhatWasAcknowledgedIsThereAfterARestart) {
+  TestServer server;
+  const std::string run = server.submit(kOneTask, "key-1");
+  server.again();
+  EXPECT_EQ(server.submit(kOneTask, "key-1"), run) << "the key is remembered";
+  TestWorker worker(server, "w1");
+  const auto given = worker.take();
+  worker.report(given, "completed");
+  EXPECT_EQ(state_of(server, "/api/runs/" + run), "Completed");
+}
+
+TEST(Server, V04_AResultThatComesAfterARestartCounts) {
+  TestServer server;
+  const std::string run = server.submit(kOneTask);
+  TestWorker worker(server, "w1");
+  const auto given = worker.take();
+  worker.report(given, "started");
+  server.again();
+  worker.report(given, "completed");
+  EXPECT_EQ(worker.last_status(), 200);
+  EXPECT_EQ(state_of(server, "/api/runs/" + run), "Completed");
+}
+
+TEST(Server, AFailedTaskOfAFinishedRunCanBeRetried) {
+  TestServer server;
+  TestWorker worker(server, "w1");
+  const std::string run = server.submit(R"({"a":{"run":["false"],"retry":{"attempts":0}}})");
+  const auto given = worker.take();
+  worker.report(given, "started");
+  worker.report(given, "failed", R"(,"cause":"exit_code","code":3,"message":"boom")");
+  ASSERT_EQ(state_of(server, "/api/runs/" + run), "Failed");
+  const auto retried = server.post("/api/tasks/" + given.task + "/retry");
+  EXPECT_LT(retried.status, 300) << retried.text;
+  const auto again = worker.take();
+  EXPECT_EQ(again.task, given.task);
+  EXPECT_GT(again.epoch, given.epoch);
+  worker.report(again, "completed");
+  EXPECT_EQ(state_of(server, "/api/runs/" + run), "Completed");
+}
+
+TEST(Server, M06_TheMonitorLogTellsWhatHappenedAndIsGreppable) {
+  TestServer server;
+  TestWorker worker(server, "w1");
+  server.submit(kOneTask);
+  const auto given = worker.take();
+  worker.report(given, "started");
+  worker.report(given, "completed");
+  server.stop();
+  const std::string log = read_file(server.folder() + "/monitor.log");
+  for (const char* event : {"run_submitted", "task_claimed", "task_started", "task_complete"}) {
+    EXPECT_TRUE(log.contains(fmt::format("\"event\":\"{}\"", event))) << event << " in\n" << log;
+  }
+  EXPECT_TRUE(log.contains("\"worker_id\":\"w1\""));
+  EXPECT_TRUE(log.contains("\"task_id\":\"" + given.task + "\""));
+  server.start();
+}
+
+TEST(Server, LogsAreKeptOnceAndStaleOnesRefused) {
+  TestServer server;
+  TestWorker worker(server, "w1");
+  server.submit(kOneTask);
+  const auto given = worker.take();
+  worker.report(given, "started");
+  const std::string logs = "/api/tasks/" + given.task + "/logs";
+  const net::Headers plain{{"Content-Type", "application/octet-stream"}};
+  const auto write = [&](std::int64_t epoch, int offset, const std::string& data) {
+    return server.post(fmt::format("{}?epoch={}&offset={}", logs, epoch, offset), data, plain)
+        .status;
+  };
+  EXPECT_LT(write(given.epoch, 0, "hello "), 300);
+  EXPECT_LT(write(given.epoch, 0, "hello "), 300)
+      << "a repeated piece is taken and changes nothing";
+  EXPECT_LT(write(given.epoch, 6, "world\n"), 300);
+  EXPECT_EQ(write(given.epoch + 1, 12, "zombie"), 409);
+  EXPECT_EQ(server.get(logs).text, "hello world\n");
+}
+
+TEST(Server, TheParkedCallIsAnsweredWhenWorkArrives) {
+  TestServer server;
+  TestWorker worker(server, "w1");
+  worker.sync();
+  std::thread waiter([&worker] {
+    const auto reply = worker.sync("[]", "[]", 400);
+    EXPECT_TRUE(reply.contains("assignments"));
+  });
+  server.submit(kOneTask);
+  waiter.join();
+}
+
+TEST(Server, S04_HealthTellsThatItLeads) {
+  TestServer server;
+  const auto answer = server.get("/health");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body.at("status").as_string(), "healthy");
+}
+
+TEST(Server, A08_MetricsCountWhatWasCommitted) {
+  TestServer server;
+  TestWorker worker(server, "w1");
+  server.submit(kOneTask);
+  const auto given = worker.take();
+  worker.report(given, "started");
+  worker.report(given, "completed");
+  const std::string text = server.get("/metrics").text;
+  EXPECT_TRUE(
+      text.contains("vortex_tasks_finished_total{outcome=\"Completed\",queue=\"default\"} 1") ||
+      text.contains("vortex_tasks_finished_total{queue=\"default\",outcome=\"Completed\"} 1"))
+      << text;
+  EXPECT_TRUE(text.contains("vortex_leader 1"));
+}
+
+TEST(Server, ASecondControllerOnTheSameFileIsRefused) {
+  TestServer server;
+  store::SqliteOptions open;
+  open.path = server.database();
+  const auto second = store::open_sqlite(open);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().fault, store::Fault::kLocked);
+}
+
+}  // namespace
+}  // namespace vortex::controller
