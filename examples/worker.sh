@@ -6,7 +6,8 @@ incarnation=$(curl -fsS "$url/api/workers" -d "{\"id\":\"$id\"}" | jq .incarnati
 seq=0 ack='{"term":0,"reply":0}'
 
 sync() { # held, reports, wait in ms: says what we hold and what happened, hears what to do
-  reply=$(curl -fsS "$url/api/workers/$id/sync" -d "{\"incarnation\":$incarnation,\"seq\":$((++seq)),
+  ((++seq))
+  reply=$(curl -fsS "$url/api/workers/$id/sync" -d "{\"incarnation\":$incarnation,\"seq\":$seq,
     \"ack\":$ack,\"slots\":1,\"held\":$1,\"reports\":$2,\"wait_ms\":$3}") || return
   ack=$(jq -c .mark <<<"$reply")
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -28,6 +29,9 @@ struct Sizes {
   std::uint32_t image_tasks = 1'000'000;
   std::string folder;
 };
+
+// Time of this process on the processor: says the same on a busy machine as on a quiet one.
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -61,15 +65,18 @@ struct StoreResult {
   double hand_out = 0;
   double complete = 0;
   double longest = 0;
+  double cpu = 0;
   double file_bytes_per_task = 0;
   double took() const { return queue + hand_out + complete; }
 };
 
-double timed_commit(store::Writer& writer, const store::Commit& commit, double& longest) {
+double timed_commit(store::Writer& writer, const store::Commit& commit, StoreResult& result) {
   const auto begin = std::chrono::steady_clock::now();
+  const double cpu_begin = cpu_seconds();
   must(writer.commit(commit));
   const double took = seconds_since(begin);
-  longest = std::max(longest, took);
+  result.cpu += cpu_seconds() - cpu_begin;
+  result.longest = std::max(result.longest, took);
   return took;
 }
 
@@ -82,9 +89,9 @@ StoreResult run_store(const std::string& path, const Sizes& sizes) {
     must(writer.commit(lives.submit()));
     for (std::uint32_t first = 0; first < sizes.tasks; first += sizes.set) {
       const std::uint32_t end = std::min(sizes.tasks, first + sizes.set);
-      result.queue += timed_commit(writer, lives.queue(first, end), result.longest);
-      result.hand_out += timed_commit(writer, lives.hand_out(first, end), result.longest);
-      result.complete += timed_commit(writer, lives.complete(first, end), result.longest);
+      result.queue += timed_commit(writer, lives.queue(first, end), result);
+      result.hand_out += timed_commit(writer, lives.hand_out(first, end), result);
+      result.complete += timed_commit(writer, lives.complete(first, end), result);
     }
   }
   result.file_bytes_per_task = static_cast<double>(std::filesystem::file_size(path)) / sizes.tasks;
@@ -93,19 +100,23 @@ StoreResult run_store(const std::string& path, const Sizes& sizes) {
 
 void compare(const Sizes& sizes) {
   fmt::print("{} tasks in sets of {}: inserted, claimed, completed\n", sizes.tasks, sizes.set);
-  fmt::print("{:>6} {:>14} {:>14} {:>7}   {}\n", "round", "bare tasks/s", "store tasks/s", "ratio",
+  fmt::print("{:>6} {:>12} {:>13} {:>6} {:>11} {:>12} {:>6}   {}\n", "round", "bare tasks/s",
+             "store tasks/s", "ratio", "bare us cpu", "store us cpu", "ratio",
              "store: queue + hand out + complete, longest commit, file per task");
   std::vector<double> ratios;
   for (std::uint32_t round = 1; round <= sizes.rounds; ++round) {
     const std::string base = fmt::format("{}/round-{}", sizes.folder, round);
     const auto bare = must(store::run_bare_loop(base + "-bare.db", sizes.tasks, sizes.set));
+    const double bare_cpu = static_cast<double>(bare.cpu.us) / 1e6;
     const StoreResult ours = run_store(base + "-store.db", sizes);
     const double rate = sizes.tasks / ours.took();
     ratios.push_back(rate / bare.tasks_per_second());
     fmt::print(
-        "{:>6} {:>14.0f} {:>14.0f} {:>7.2f}   {:.2f} + {:.2f} + {:.2f} s, {:.0f} ms, {:.0f} B\n",
-        round, bare.tasks_per_second(), rate, ratios.back(), ours.queue, ours.hand_out,
-        ours.complete, ours.longest * 1e3, ours.file_bytes_per_task);
+        "{:>6} {:>12.0f} {:>13.0f} {:>6.2f} {:>11.1f} {:>12.1f} {:>6.2f}   {:.2f} + {:.2f} + "
+        "{:.2f} s, {:.0f} ms, {:.0f} B\n",
+        round, bare.tasks_per_second(), rate, ratios.back(), bare_cpu * 1e6 / sizes.tasks,
+        ours.cpu * 1e6 / sizes.tasks, bare_cpu / ours.cpu, ours.queue, ours.hand_out, ours.complete,
+        ours.longest * 1e3, ours.file_bytes_per_task);
   }
   std::ranges::sort(ratios);
   fmt::print("ratio in the middle: {:.2f} (aim: at least 0.6)\n\n", ratios[ratios.size() / 2]);
@@ -125,10 +136,12 @@ void load_image(const Sizes& sizes) {
   const auto begin = std::chrono::steady_clock::now();
   const auto store = open_store(path);
   const double opened = seconds_since(begin);
+  const double cpu_begin = cpu_seconds();
   const StoreImage image = must(store->writer().image());
   const double loaded = seconds_since(begin);
-  fmt::print("{} live tasks: open {:.3f} s, image {:.2f} s\n", image.runs.at(0).tasks.size(),
-             opened, loaded - opened);
+  const double cpu = cpu_seconds() - cpu_begin;
+  fmt::print("{} live tasks: open {:.3f} s, image {:.2f} s ({:.2f} s cpu)\n",
+             image.runs.at(0).tasks.size(), opened, loaded - opened, cpu);
 }
 
 int run(int argc, char** argv) {

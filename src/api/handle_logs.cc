@@ -1,4 +1,5 @@
 // The output of attempts: read by pages, followed while it grows, and taken from workers.
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -61,10 +62,10 @@ void choose_attempt(Piece& piece, const Wanted& wanted, const TaskRow& task,
     piece.ended = false;
     return;
   }
-  for (auto row = ended.rbegin(); row != ended.rend(); ++row) {
-    if (wanted.epoch && *wanted.epoch != row->attempt.epoch.value) continue;
-    if (wanted.number && *wanted.number != row->number) continue;
-    piece.epoch = row->attempt.epoch;
+  for (const AttemptRow& row : ended | std::views::reverse) {
+    if (wanted.epoch && *wanted.epoch != row.attempt.epoch.value) continue;
+    if (wanted.number && *wanted.number != row.number) continue;
+    piece.epoch = row.attempt.epoch;
     piece.ended = true;
     return;
   }

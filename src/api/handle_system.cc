@@ -40,7 +40,7 @@ store::Result<Overview> read_overview(store::Reader& reader, Instant now) {
   if (!totals) return std::unexpected(totals.error());
   auto workers = count_workers(reader);
   if (!workers) return std::unexpected(workers.error());
-  out.totals = std::move(*totals);
+  out.totals = *totals;
   out.workers = *workers;
   return out;
 }

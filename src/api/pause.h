@@ -1,5 +1,6 @@
 #pragma once
 // Waiting inside a streamed answer without missing that the other end is gone.
+// On the connection's own executor; holds nothing and blocks nobody.
 
 #include <boost/asio/awaitable.hpp>
 

@@ -59,14 +59,14 @@ constexpr Route kRoutes[] = {
 std::span<const Route> system_routes() { return kRoutes; }
 
 std::span<const Route> all_routes() {
-  static const std::vector<Route> kAll = [] {
+  static const std::vector<Route> all_rows = [] {
     std::vector<Route> all;
     for (const auto some : {system_routes(), work_routes(), fleet_routes()}) {
       all.insert(all.end(), some.begin(), some.end());
     }
     return all;
   }();
-  return kAll;
+  return all_rows;
 }
 
 }  // namespace vortex::api

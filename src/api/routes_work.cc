@@ -26,7 +26,7 @@ constexpr QueryParam kTasks[] = {
     {"run", Type::kText, "only tasks of this run"},
     {"state", Type::kText, "only tasks in this state", kTaskStateNames},
     {"worker", Type::kText, "only tasks that this worker holds"},
-    {"node", Type::kText, "only tasks of the node with this name"},
+    {"node", Type::kText, "only tasks of the node with this name; with run"},
     kLimit,
     kCursor};
 constexpr QueryParam kRunEvents[] = {

@@ -6,14 +6,14 @@
 namespace vortex::api {
 
 std::span<const Schema> all_schemas() {
-  static const std::vector<Schema> kAll = [] {
+  static const std::vector<Schema> all_rows = [] {
     std::vector<Schema> all;
     for (const auto rows : {work_schemas(), fleet_schemas(), system_schemas()}) {
       all.insert(all.end(), rows.begin(), rows.end());
     }
     return all;
   }();
-  return kAll;
+  return all_rows;
 }
 
 const Schema* find_schema(std::string_view name) {

@@ -17,6 +17,7 @@
 #include "codec/sync_words.h"
 #include "codec/units.h"
 #include "model/map_items.h"
+#include "model/rows.h"
 
 namespace vortex::codec {
 namespace {
@@ -31,6 +32,7 @@ struct Definition {
   const CommandLine& command;
   const Resources& resources;
   const std::vector<std::string>& outputs;
+  std::string_view params;  // JSON; empty: none
 };
 
 void write_definition(JsonWriter& json, const Definition& what) {
@@ -38,6 +40,11 @@ void write_definition(JsonWriter& json, const Definition& what) {
   write_command(json, what.command);
   write_resources(json, what.resources);
   write_texts(json, "outputs", what.outputs);
+  if (!what.params.empty()) json.key("params").raw(what.params);
+}
+
+std::string_view params_of(const PlannedWork& work) {
+  return work.request ? std::string_view(work.request->params) : std::string_view{};
 }
 
 // Where in the text the definition of a node already stands. Fixed in size: two nodes that want the
@@ -46,6 +53,7 @@ class WrittenDefinitions {
  public:
   struct Entry {
     const DagPlan* plan = nullptr;
+    const RunRequest* request = nullptr;
     std::uint32_t node = 0;
     std::size_t at = 0;
     std::size_t bytes = 0;
@@ -99,14 +107,20 @@ class AssignmentWriter {
   void write_planned(const PlannedWork& work, const TaskId& task) {
     const NodeSpec& spec = work.plan->node_spec(work.node);
     auto& entry = written_.entry_of(work);
-    if (entry.plan == work.plan.get() && entry.node == work.node) {
+    const bool same = entry.plan == work.plan.get() && entry.node == work.node &&
+                      entry.request == work.request.get();
+    if (same) {
       // Begins with its comma: members stand before it every time.
       out_.append(out_, entry.at, entry.bytes);
     } else {
       const std::size_t at = out_.size();
       write_definition(json_, {spec.name, work.plan->spec.name, spec.command,
-                               spec.requirements.resources, spec.outputs});
-      entry = {.plan = work.plan.get(), .node = work.node, .at = at, .bytes = out_.size() - at};
+                               spec.requirements.resources, spec.outputs, params_of(work)});
+      entry = {.plan = work.plan.get(),
+               .request = work.request.get(),
+               .node = work.node,
+               .at = at,
+               .bytes = out_.size() - at};
     }
     if (!spec.map) return;
     const std::uint32_t position = position_in_map(work, task);
@@ -114,9 +128,9 @@ class AssignmentWriter {
   }
 
   void write_order(const WorkOrder& order) {
-    write_definition(json_, {order.task, order.dag, order.command, order.resources, order.outputs});
+    write_definition(json_, {order.task, order.dag, order.command, order.resources, order.outputs,
+                             order.params});
     if (order.map) write_map(json_, order.map->index, order.map->item);
-    if (!order.params.empty()) json_.key("params").raw(order.params);
   }
 
   std::string& out_;
@@ -184,6 +198,7 @@ WorkOrder order_from(const PlannedWork& work, const Attempt& attempt) {
   }
   order.resources = spec.requirements.resources;
   order.outputs = spec.outputs;
+  order.params = params_of(work);
   return order;
 }
 

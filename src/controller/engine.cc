@@ -15,7 +15,7 @@ constexpr std::uint32_t kExpireAtOnce = 500;
 constexpr std::uint32_t kSweepRows = 2'000;
 
 core::LeadershipConfig leadership_config(const EngineConfig& config) {
-  return {config.me, config.leader_lease, config.seed};
+  return {config.me, config.leader_lease, config.seed, config.leader_pace};
 }
 
 bool is_submit(const core::Command& command) {

@@ -5,11 +5,19 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include "base/assert.h"
 #include "controller/slot.h"
 
 namespace vortex::controller {
 
 namespace asio = boost::asio;
+
+namespace {
+
+// The reader keeps what it finds in its caller, so the caller never leaves before it.
+constexpr Duration kUntilDone = hours(24 * 365);
+
+}  // namespace
 
 Reads::Reads(store::Store& store, std::uint32_t threads) : store_(store), threads_(threads) {}
 
@@ -48,7 +56,9 @@ store::Result<void> Reads::run_here(const Read& read) {
 asio::awaitable<store::Result<void>> Reads::run(Read read) {
   auto slot = std::make_shared<Slot<store::Result<void>>>(co_await asio::this_coro::executor);
   asio::post(threads_, [this, slot, read = std::move(read)] { slot->give(run_here(read)); });
-  co_return co_await slot->take();
+  auto done = co_await slot->take(kUntilDone);
+  VX_ASSERT(done.has_value());
+  co_return std::move(*done);
 }
 
 }  // namespace vortex::controller

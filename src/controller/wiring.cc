@@ -52,11 +52,13 @@ std::string reserve_path(const Settings& settings) {
 
 constexpr std::uint64_t mib(std::uint32_t count) { return std::uint64_t{count} << 20U; }
 
-EngineConfig engine_config(const Settings& settings, const ControllerId& me) {
+EngineConfig engine_config(const Settings& settings, const ControllerId& me, bool alone) {
   EngineConfig config;
   config.me = me;
   config.policy = core::make_policy(settings);
-  config.leader_lease = settings.controller.leader_lease;
+  // A lease that nobody else could take needs no haste: loading millions of tasks takes a while.
+  config.leader_lease = alone ? hours(24) : settings.controller.leader_lease;
+  config.leader_pace = settings.controller.leader_lease;
   config.commit_stalled = std::min(seconds(1), settings.database.io_timeout / 2);
   config.retention.runs_for = hours(24) * settings.database.retain_runs_days;
   config.retention.runs_max = settings.database.retain_runs_max;
@@ -89,7 +91,8 @@ Wiring::Wiring(ControllerParts parts)
       reserve_(reserve_path(parts_.settings.settings),
                mib(parts_.settings.settings.database.space_reserve_mib)),
       committer_(parts_.store->writer()),
-      engine_(engine_config(parts_.settings.settings, id_), committer_, waiters_, *this),
+      engine_(engine_config(parts_.settings.settings, id_, parts_.store->is_ours_alone()),
+              committer_, waiters_, *this),
       reads_(*parts_.store, parts_.settings.settings.database.pool_size),
       work_(asio::make_work_guard(io_)) {}
 
@@ -97,7 +100,7 @@ Wiring::~Wiring() { stop(); }
 
 std::expected<void, std::string> Wiring::open() {
   const Settings& settings = parts_.settings.settings;
-  const auto at = net::parse_endpoint(settings.controller.listen, 8080);
+  const auto at = net::parse_listener(settings.controller.listen, 8080);
   if (!at) {
     return std::unexpected(fmt::format("controller.listen = {} is not an address and port",
                                        settings.controller.listen));
@@ -143,7 +146,7 @@ std::expected<api::AccessPolicy, std::string> Wiring::access_policy(bool loopbac
 std::uint16_t Wiring::port() const { return server_ ? server_->port() : 0; }
 
 std::string Wiring::url() const {
-  const auto at = net::parse_endpoint(parts_.settings.settings.controller.listen, 8080);
+  const auto at = net::parse_listener(parts_.settings.settings.controller.listen, 8080);
   const bool v6 = at && at->host.contains(':');
   return fmt::format("http://{}:{}", v6 ? "[" + at->host + "]" : at->host, port());
 }

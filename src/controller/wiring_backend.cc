@@ -17,6 +17,13 @@ namespace asio = boost::asio;
 
 namespace {
 
+// Longer than any commit that still has hope. Whether it will happen is not known then.
+constexpr Duration kAnswerLimit = seconds(30);
+const api::UnservedError kNoAnswer{api::Unserved::kUnknown,
+                                   "the database did not take the write in time: it may still "
+                                   "happen",
+                                   seconds(5)};
+
 void set_request(core::Command& command, RequestId request) {
   std::visit(
       [request](auto& c) {
@@ -52,7 +59,10 @@ asio::awaitable<api::Asked<core::ReplyBody>> Wiring::ask(core::Command command) 
     waiters_.forget(request);
     co_return std::unexpected(*error);
   }
-  co_return co_await slot->take();
+  auto answer = co_await slot->take(kAnswerLimit);
+  if (answer) co_return std::move(*answer);
+  waiters_.forget(request);
+  co_return std::unexpected(kNoAnswer);
 }
 
 asio::awaitable<api::Asked<core::ReplyBody>> Wiring::ask_sync(
@@ -63,14 +73,21 @@ asio::awaitable<api::Asked<core::ReplyBody>> Wiring::ask_sync(
   const RequestId request = waiters_.add([slot](Answer answer) { slot->give(std::move(answer)); });
   sync.request = request;
   const core::ConnectionLost lost{sync.body.worker, sync.body.incarnation, request};
+  const Duration limit = std::min(sync.body.wait, hours(1)) + kAnswerLimit;
   if (const auto error = submit(core::Command{std::move(sync)})) {
     waiters_.forget(request);
     co_return std::unexpected(*error);
   }
-  auto first = co_await (slot->take() || closed());
-  if (first.index() == 0) co_return std::get<0>(std::move(first));
+  auto first = co_await (slot->take(limit) || closed());
+  if (first.index() == 0) {
+    auto answer = std::get<0>(std::move(first));
+    if (answer) co_return std::move(*answer);
+    waiters_.forget(request);
+    co_return std::unexpected(kNoAnswer);
+  }
   waiters_.forget(request);
-  submit(core::Command{lost});
+  // When we close the door ourselves, that says nothing about the worker.
+  if (!stopped_) submit(core::Command{lost});
   co_return std::unexpected(api::UnservedError{api::Unserved::kGone, "the worker hung up", {}});
 }
 
@@ -82,9 +99,13 @@ asio::awaitable<api::Asked<std::optional<core::Refusal>>> Wiring::write(api::Sid
     waiters_.forget(request);
     co_return std::unexpected(*error);
   }
-  Answer answer = co_await slot->take();
-  if (!answer) co_return std::unexpected(answer.error());
-  if (auto* refusal = std::get_if<core::Refusal>(&*answer)) co_return std::move(*refusal);
+  const std::optional<Answer> answer = co_await slot->take(kAnswerLimit);
+  if (!answer) {
+    waiters_.forget(request);
+    co_return std::unexpected(kNoAnswer);
+  }
+  if (!*answer) co_return std::unexpected(answer->error());
+  if (const auto* refusal = std::get_if<core::Refusal>(&**answer)) co_return *refusal;
   co_return std::optional<core::Refusal>{};
 }
 
@@ -101,7 +122,9 @@ asio::awaitable<api::Asked<T>> Wiring::look(Make make) {
     }
   };
   if (const auto error = submit(Look{give})) co_return std::unexpected(*error);
-  co_return co_await slot->take();
+  auto answer = co_await slot->take(kAnswerLimit);
+  if (answer) co_return std::move(*answer);
+  co_return std::unexpected(kNoAnswer);
 }
 
 asio::awaitable<api::Asked<core::Explanation>> Wiring::explain(TaskId task) {

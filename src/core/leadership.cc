@@ -55,7 +55,7 @@ void Leadership::handle(const lead::AcquireAnswer& answer) {
   if (const auto* other = std::get_if<lead::HeldByOther>(&answer.result)) {
     // Its lease may be released at any time: look often, and not all standbys at once.
     return stand_by(jittered(
-        std::min(part(kLookPermille), std::max(other->remaining, part(kLookMinPermille)))));
+        std::min(paced(kLookPermille), std::max(other->remaining, paced(kLookMinPermille)))));
   }
   // If it did happen, the row holds our name and the next try wins a still higher term.
   if (std::holds_alternative<lead::Unknown>(answer.result)) REACHED("leadership: unknown acquire");
@@ -88,7 +88,7 @@ void Leadership::handle(const lead::RenewAnswer& answer) {
     return step_down(StepDown::Why::kLost);
   }
   // Whether it happened or not: we count on nothing, and ask again.
-  held->next_renew = now_ + jittered(part(kRenewAgainPermille));
+  held->next_renew = now_ + jittered(paced(kRenewAgainPermille));
 }
 
 void Leadership::on_renewed(Hold& hold, const Renewal& renewal) {
@@ -172,9 +172,9 @@ void Leadership::step_down(StepDown::Why why) {
 // The first time there is hardly a pause; when terms keep ending in doubt the pauses grow.
 Duration Leadership::pause() {
   const Duration doubled =
-      part(kPausePermille) * (std::int64_t{1} << std::min(pauses_, kDoublingsMax));
+      paced(kPausePermille) * (std::int64_t{1} << std::min(pauses_, kDoublingsMax));
   ++pauses_;
-  return jittered(std::min(doubled, part(kPauseMaxPermille)));
+  return jittered(std::min(doubled, paced(kPauseMaxPermille)));
 }
 
 bool Leadership::holds(Term term) const {

@@ -25,6 +25,9 @@ struct LeadershipConfig {
   ControllerId me;
   Duration lease = seconds(10);
   std::uint64_t seed = 1;  // of the jitter
+  // What pauses and looks are fractions of, when not of the lease: a lease that nobody else could
+  // take may be long, but after doubt its holder should be back soon. Zero: the lease.
+  Duration pace = {};
 };
 
 class Leadership {
@@ -99,6 +102,9 @@ class Leadership {
   Hold* hold();
 
   Duration part(std::int64_t permille) const { return config_.lease * permille / 1000; }
+  Duration paced(std::int64_t permille) const {
+    return (config_.pace > Duration{} ? config_.pace : config_.lease) * permille / 1000;
+  }
   Duration jittered(Duration full) { return rng_.between(full / 2, full); }
   Duration pause();
   lead::StoreCall next_call() { return lead::StoreCall{++last_call_}; }

@@ -149,7 +149,7 @@ Assignment make_assignment(Context& cx, const Task& task) {
   Assignment out;
   out.attempt = cx.attempt_of(task);
   out.number = task.counters.attempts;
-  out.work = PlannedWork{cx.run_of(task).plan, task.node};
+  out.work = PlannedWork{cx.run_of(task).plan, task.node, cx.run_of(task).request};
   out.execution_timeout =
       cx.spec_of(task).execution_timeout.value_or(cx.state.policy.execution_timeout);
   if (task.notes) out.checkpoint = task.notes->checkpoint;

@@ -19,6 +19,8 @@
 
 namespace vortex {
 
+struct RunRequest;  // model/rows.h
+
 struct Attempt {
   TaskId task;
   Epoch epoch;
@@ -89,6 +91,7 @@ struct SyncRequest {
 struct PlannedWork {  // the controller: a node of a plan it shares with the run
   PlanPtr plan;
   std::uint32_t node = 0;
+  std::shared_ptr<const RunRequest> request = nullptr;  // null: no params to tell
 };
 using OrderPtr = std::shared_ptr<const WorkOrder>;  // the worker: the order it was sent
 using Work = std::variant<PlannedWork, OrderPtr>;

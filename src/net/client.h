@@ -30,6 +30,9 @@ struct Endpoint {
 // `http://host:port`, `host:port`, or `host` with the default port; unset: not an address.
 std::optional<Endpoint> parse_endpoint(std::string_view text, std::uint16_t default_port);
 
+// The same without a scheme, for where a server listens; port 0 is any free one.
+std::optional<Endpoint> parse_listener(std::string_view text, std::uint16_t default_port);
+
 enum class CallFault : std::uint8_t {
   kRefused,    // host up, nobody listening: nothing was sent
   kNotSent,    // could not connect or resolve: nothing was sent

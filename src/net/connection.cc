@@ -62,7 +62,7 @@ void Connection::start() {
   asio::co_spawn(
       socket_.get_executor(), std::move(life),
       asio::bind_cancellation_slot(
-          kill_.slot(), [self = std::move(self)](std::exception_ptr) { self->close(); }));
+          kill_.slot(), [self = std::move(self)](const std::exception_ptr&) { self->close(); }));
 }
 
 void Connection::begin_stop() {

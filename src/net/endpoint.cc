@@ -23,7 +23,7 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
   std::uint16_t port = 0;
   if (!all_digits(text)) return std::nullopt;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (fault != std::errc() || port == 0) return std::nullopt;
+  if (fault != std::errc()) return std::nullopt;
   return port;
 }
 
@@ -58,9 +58,7 @@ std::optional<std::string> take_host(std::string_view& text) {
 
 }  // namespace
 
-std::optional<Endpoint> parse_endpoint(std::string_view text, std::uint16_t default_port) {
-  if (!take_scheme(text)) return std::nullopt;
-  if (text.ends_with('/')) text.remove_suffix(1);
+std::optional<Endpoint> parse_listener(std::string_view text, std::uint16_t default_port) {
   auto host = take_host(text);
   if (!host) return std::nullopt;
   Endpoint endpoint;
@@ -71,6 +69,14 @@ std::optional<Endpoint> parse_endpoint(std::string_view text, std::uint16_t defa
   const auto port = parse_port(text.substr(1));
   if (!port) return std::nullopt;
   endpoint.port = *port;
+  return endpoint;
+}
+
+std::optional<Endpoint> parse_endpoint(std::string_view text, std::uint16_t default_port) {
+  if (!take_scheme(text)) return std::nullopt;
+  if (text.ends_with('/')) text.remove_suffix(1);
+  auto endpoint = parse_listener(text, default_port);
+  if (endpoint && endpoint->port == 0) return std::nullopt;
   return endpoint;
 }
 

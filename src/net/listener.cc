@@ -6,6 +6,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/asio/ip/v6_only.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -68,10 +69,11 @@ std::expected<void, std::string> Listener::open() {
 void Listener::start() {
   running_ = true;
   auto loop = accept_loop();
-  asio::co_spawn(state_->strand, std::move(loop), [self = shared_from_this()](std::exception_ptr) {
-    self->running_ = false;
-    self->state_->wake_waiters();
-  });
+  asio::co_spawn(state_->strand, std::move(loop),
+                 [self = shared_from_this()](const std::exception_ptr&) {
+                   self->running_ = false;
+                   self->state_->wake_waiters();
+                 });
 }
 
 void Listener::close() {
@@ -86,10 +88,7 @@ asio::awaitable<void> Listener::accept_loop() {
     Socket socket(asio::make_strand(state_->io));
     const auto [ec] = co_await acceptor_.async_accept(socket, asio::as_tuple(asio::deferred));
     if (!acceptor_.is_open()) break;
-    if (!ec) {
-      welcome(std::move(socket));
-      continue;
-    }
+    if (!ec && welcome(std::move(socket))) continue;
     if (ec == boost::system::errc::too_many_files_open ||
         ec == boost::system::errc::too_many_files_open_in_system) {
       turn_some_away();
@@ -98,14 +97,16 @@ asio::awaitable<void> Listener::accept_loop() {
   }
 }
 
-void Listener::welcome(Socket socket) {
+// False: no memory for it. This connection is dropped, the loop lives.
+bool Listener::welcome(Socket socket) {
   const bool full = state_->served() >= state_->config.connections_max;
-  if (full && state_->refused() >= kRefusedMax) return;
+  if (full && state_->refused() >= kRefusedMax) return true;
   const auto kind = full ? ServerState::Kind::kRefused : ServerState::Kind::kServed;
   try {
     std::make_shared<Connection>(state_, std::move(socket), ++last_number_, kind)->start();
+    return true;
   } catch (const std::exception&) {
-    // No memory for it: this connection is dropped, the loop lives.
+    return false;
   }
 }
 

@@ -32,7 +32,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
   using Acceptor = boost::asio::basic_socket_acceptor<boost::asio::ip::tcp, Strand>;
 
   boost::asio::awaitable<void> accept_loop();
-  void welcome(Socket socket);
+  bool welcome(Socket socket);
   void turn_some_away();
   boost::asio::awaitable<void> pause();
 

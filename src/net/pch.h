@@ -5,4 +5,4 @@
 #include <boost/asio.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
-#include "../base/pch.h"
+#include "base/pch.h"

@@ -1,5 +1,6 @@
 #pragma once
-// A task as one number: its run above, its index in the lowest 24 bits. On disk: append-only.
+// A task as one number: its run above, its index in the lowest 24 bits, so that the tasks of a run
+// are neighbours. Ids that do not fit are nobody's; no function here asserts. On disk: append-only.
 
 #include <cstdint>
 #include <optional>

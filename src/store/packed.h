@@ -22,6 +22,8 @@ class Packer {
   ~Packer();
   Packer(const Packer&) = delete;
   Packer& operator=(const Packer&) = delete;
+  Packer(Packer&&) = delete;
+  Packer& operator=(Packer&&) = delete;
 
   // Valid until the next call.
   std::string_view pack(std::string_view data);

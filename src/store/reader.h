@@ -138,7 +138,12 @@ struct Totals {
 
 class Reader {
  public:
+  Reader() = default;
   virtual ~Reader() = default;
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+  Reader(Reader&&) = delete;
+  Reader& operator=(Reader&&) = delete;
 
   virtual Result<Page<RunView>> runs(const RunFilter& filter,
                                      const PageRequest& page) = 0;  // newest first

@@ -45,7 +45,12 @@ struct ExpiredRun {
 
 class Writer {
  public:
+  Writer() = default;
   virtual ~Writer() = default;
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  Writer(Writer&&) = delete;
+  Writer& operator=(Writer&&) = delete;
 
   // The row that says who leads. Each acquisition gives a higher term.
   virtual Result<AcquireAnswer> acquire(const ControllerId& who, Duration lease) = 0;
@@ -70,8 +75,15 @@ class Writer {
 
 class Store {
  public:
+  Store() = default;
   virtual ~Store() = default;
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+  Store(Store&&) = delete;
+  Store& operator=(Store&&) = delete;
   virtual Writer& writer() = 0;
+  // Nobody else can lead while it is open, so leadership can not be lost by being slow.
+  virtual bool is_ours_alone() const = 0;
   // For one thread at a time. The store outlives its readers.
   virtual Result<std::unique_ptr<Reader>> reader() = 0;
 };

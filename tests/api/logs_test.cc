@@ -117,7 +117,9 @@ TEST(Tasks, ShowTheirDefinitionAttemptsAndOutputs) {
   EXPECT_EQ(task.number("/outputs/answer"), 42);
   EXPECT_EQ(task.text("/state"), "Completed");
   EXPECT_EQ(client.get(path + "/attempts").text("/attempts/0/verdict"), "completed");
-  EXPECT_EQ(client.get("/api/tasks?node=item&state=Queued").at("/tasks").as_array().size(), 1U);
+  EXPECT_EQ(
+      client.get("/api/tasks?node=item&state=Queued&run=" + run).at("/tasks").as_array().size(),
+      1U);
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 // Kills a controller again and again under load and checks that it kept every promise.
 //
-//   chaos_controller --program PATH [--kills N] [--seed S] [--how random|between]
+//   chaos_controller --program PATH [--kills N] [--seed S] [--how random|between|store]
 //
 // random: kill -9 at random moments. between: it dies by itself exactly between a commit and the
-// replies of that commit. Closes with `kills=N runs=R results=K broken=B`; exit 1 when B is not 0.
+// replies of that commit. store: the first, second, third ... write to the disk fails, by turns
+// with an I/O error and for want of space; it must live through that, and is killed afterwards.
+// Closes with `kills=N runs=R results=K broken=B`; exit 1 when B is not 0.
 
 #include <chrono>
 #include <cstdio>
@@ -56,12 +58,22 @@ bool let_die(Child& child, const Options& options, Rng& rng) {
     child.kill_now();
     return true;
   }
+  if (options.how == "store") {
+    rest(millis(rng.between(100, 300)));
+    if (!child.is_alive()) return false;
+    child.kill_now();
+    return true;
+  }
   const Instant until = boot_clock_now() + seconds(30);
   while (child.is_alive() && boot_clock_now() < until) rest(millis(2));
   return !child.is_alive();
 }
 
-void arm(ChildConfig& config, const Options& options, Rng& rng) {
+void arm(ChildConfig& config, const Options& options, std::uint32_t kill, Rng& rng) {
+  if (options.how == "store") {
+    const char* kind = kill % 2 == 0 ? "io" : "full";
+    config.environment = {fmt::format("VORTEX_FAULT_STORE={}@{}", kind, kill / 2 + 1)};
+  }
   if (options.how != "between") return;
   const char* point = rng.chance(500) ? "after_commit" : "before_reply";
   config.environment = {fmt::format("VORTEX_FAULT_POINT={}@{}", point, rng.between(1, 60))};
@@ -84,7 +96,7 @@ int run(const Options& options) {
   {
     Load load({"127.0.0.1", config.port}, options.seed, ledger);
     for (std::uint32_t kill = 0; kill < options.kills && broken.empty(); ++kill) {
-      arm(config, options, rng);
+      arm(config, options, kill, rng);
       auto child = Child::start(config);
       // Armed, it may die before it was ever ready: that is a kill as well.
       if (!child && options.how == "random") broken.push_back(child.error());
@@ -123,7 +135,7 @@ int main(int argc, char** argv) {
   app.add_option("--program", options.program, "The vortex to test")->required();
   app.add_option("--kills", options.kills);
   app.add_option("--seed", options.seed);
-  app.add_option("--how", options.how)->check(CLI::IsMember({"random", "between"}));
+  app.add_option("--how", options.how)->check(CLI::IsMember({"random", "between", "store"}));
   CLI11_PARSE(app, argc, argv);
   return vortex::chaos::run(options);
 }

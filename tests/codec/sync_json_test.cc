@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "model/plan.h"
+#include "model/rows.h"
 #include "tests/codec/bad_documents.h"
 
 namespace vortex::codec {
@@ -213,6 +214,20 @@ TEST(SyncReplyJson, IsWrittenWithoutEmptyMembers) {
             R"({"mark":{"term":1,"reply":3},"seq_seen":7,"lease_ms":60000,)"
             R"("stops":[{"task":"r1-L0-2","epoch":5,"why":"stale"}],)"
             R"("stale":[{"task":"r1-L1-3","epoch":6}]})");
+}
+
+TEST(SyncReplyJson, ParamsOfTwoRunsOfOneDagAreNotConfused) {
+  SyncReply reply = reply_for_map();
+  for (const char* params : {R"({"n":1})", R"({"n":2})"}) {
+    auto request = std::make_shared<RunRequest>();
+    request->params = params;
+    auto& assignment = reply.assignments[params[5] == '1' ? 0 : 1];
+    std::get<PlannedWork>(assignment.work).request = request;
+  }
+  const auto read = read_sync_reply(write_sync_reply(reply));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(std::get<OrderPtr>(read->assignments[0].work)->params, R"({"n":1})");
+  EXPECT_EQ(std::get<OrderPtr>(read->assignments[1].work)->params, R"({"n":2})");
 }
 
 TEST(SyncReplyJson, BadRepliesAreRefusedAtTheirPlace) {

@@ -36,7 +36,7 @@ void TestServer::start() {
   auto started = Controller::start(std::move(parts));
   ASSERT_TRUE(started) << started.error();
   controller_ = std::move(*started);
-  ASSERT_TRUE(eventually("/readyz", "status", "ready"));
+  ASSERT_TRUE(eventually("/readyz", "status", "ok"));
 }
 
 void TestServer::stop() { controller_.reset(); }

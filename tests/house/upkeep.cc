@@ -81,6 +81,8 @@ Findings missing_header_comment(const SourceFile& file) {
 }
 
 Findings untidy_lines(const SourceFile& file) {
+  // Kept exactly as operators were told to type it.
+  if (file.path.starts_with("tests/e2e/seed/")) return {};
   Findings findings;
   std::size_t number = 0;
   for (const std::string_view line : lines_of(file.text)) {

@@ -1,5 +1,6 @@
 #pragma once
 // Short ways to write rows in tests: the least that makes sense, to be changed where it matters.
+// All times are around one fixed moment.
 
 #include <memory>
 #include <string>

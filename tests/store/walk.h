@@ -1,5 +1,6 @@
 #pragma once
-// Reads a list to its end, page by page, and complains about pages that break the contract.
+// Reads a list to its end, page by page, and complains about pages that break the contract: one
+// longer than its limit, or a list without an end.
 
 #include <cstdint>
 #include <stdexcept>

@@ -1,5 +1,6 @@
 #pragma once
-// Reads the store in memory. Any thread: every call takes the lock that commits take, shared.
+// Reads the store in memory. Any thread: every call takes the lock that commits take, shared, so it
+// sees whole commits only. Nothing is copied but what is given back.
 
 #include <memory>
 #include <shared_mutex>

@@ -82,6 +82,8 @@ class MemoryWriter final : public Writer {
 
 class MemoryStore final : public Store {
  public:
+  bool is_ours_alone() const override { return true; }
+
   explicit MemoryStore(const MemoryOptions& options)
       : shared_(options.logs),
         writer_(shared_, options.wall_clock ? options.wall_clock : system_clock) {}

@@ -88,10 +88,10 @@ void Tables::apply(const Commit& commit) {
 void Tables::apply_run(const RunRow& row) {
   const auto found = runs.find(row.id);
   if (found == runs.end()) {
-    runs.emplace(row.id, row);
     StoredSpec& spec = specs[row.plan->digest];
     if (!spec.plan) spec.plan = row.plan;
     ++spec.runs;
+    runs.emplace(row.id, row).first->second.plan = spec.plan;  // one plan, however often it came
     if (row.request && !row.request->idempotency_key.empty()) {
       keys.emplace(row.request->idempotency_key, row.id);
     }

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "store/memory/tables.h"
 
@@ -71,10 +73,10 @@ std::vector<ExpiredRun> Tables::expirable(const Retention& keep, Instant now,
   }
   // A run that says it never finished sorts first, as an unknown time does in SQL.
   const auto order = [](const RunRow* run) {
-    return run->finished_at == kNever ? Instant{std::numeric_limits<std::int64_t>::min()}
-                                      : run->finished_at;
+    constexpr Instant kFirst{std::numeric_limits<std::int64_t>::min()};
+    return std::pair(run->finished_at == kNever ? kFirst : run->finished_at, run->id);
   };
-  std::ranges::stable_sort(finished, {}, order);
+  std::ranges::sort(finished, {}, order);
   std::uint64_t too_many = 0;
   if (keep.runs_max > 0 && finished.size() > keep.runs_max)
     too_many = finished.size() - keep.runs_max;

@@ -1,7 +1,7 @@
 #include "store/memory/views.h"
 
 #include <algorithm>
-#include <limits>
+#include <ranges>
 #include <tuple>
 
 namespace vortex::store::memory {
@@ -94,8 +94,8 @@ LogText text_of(const StoredLog& log, const LogRequest& request) {
 
 std::vector<RunView> runs_in(const Tables& tables, const RunFilter& filter) {
   std::vector<RunView> views;
-  for (auto it = tables.runs.rbegin(); it != tables.runs.rend(); ++it) {
-    if (fits(it->second, filter)) views.push_back(view_of(it->second));
+  for (const auto& [id, run] : std::views::reverse(tables.runs)) {
+    if (fits(run, filter)) views.push_back(view_of(run));
   }
   return views;
 }
@@ -119,10 +119,10 @@ std::vector<WorkerView> workers_in(const Tables& tables, const WorkerFilter& fil
 std::vector<RecoveryView> recoveries_in(const Tables& tables, const RecoveryFilter& filter) {
   std::vector<RecoveryView> views;
   if (filter.task && tables.is_doomed(*filter.task)) return views;
-  for (auto it = tables.recoveries.rbegin(); it != tables.recoveries.rend(); ++it) {
-    if (filter.worker && it->second.worker != *filter.worker) continue;
-    if (filter.task && !tables.recovery_items.contains({it->first, *filter.task})) continue;
-    views.push_back({it->second});
+  for (const auto& [id, row] : std::views::reverse(tables.recoveries)) {
+    if (filter.worker && row.worker != *filter.worker) continue;
+    if (filter.task && !tables.recovery_items.contains({id, *filter.task})) continue;
+    views.push_back({row});
   }
   return views;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -108,6 +109,7 @@ Result<BareResult> run_bare_loop(const std::string& path, std::uint64_t tasks,
   auto db = open_bare(path);
   if (!db) return std::unexpected(db.error());
   const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t cpu_begin = std::clock();
   {
     BareLoop loop(**db);
     for (std::uint32_t first = 0; first < count; first += set) {
@@ -117,11 +119,15 @@ Result<BareResult> run_bare_loop(const std::string& path, std::uint64_t tasks,
     }
   }
   const auto took = std::chrono::steady_clock::now() - begin;
+  const std::clock_t cpu = std::clock() - cpu_begin;
   db->reset();  // moves the log into the file
   std::error_code ignored;
-  return BareResult{.tasks = count,
-                    .took = {std::chrono::duration_cast<std::chrono::microseconds>(took).count()},
-                    .file_bytes = std::filesystem::file_size(path, ignored)};
+  BareResult result;
+  result.tasks = count;
+  result.took = {std::chrono::duration_cast<std::chrono::microseconds>(took).count()};
+  result.cpu = {static_cast<std::int64_t>(cpu) * 1'000'000 / CLOCKS_PER_SEC};
+  result.file_bytes = std::filesystem::file_size(path, ignored);
+  return result;
 }
 
 }  // namespace vortex::store

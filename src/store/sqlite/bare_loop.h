@@ -16,6 +16,7 @@ namespace vortex::store {
 struct BareResult {
   std::uint64_t tasks = 0;
   Duration took;
+  Duration cpu;  // of this process, meanwhile
   std::uint64_t file_bytes = 0;
   double tasks_per_second() const {
     return took.us <= 0 ? 0 : static_cast<double>(tasks) * 1e6 / static_cast<double>(took.us);

@@ -34,6 +34,8 @@ class Connection {
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
+  Connection(Connection&&) = delete;
+  Connection& operator=(Connection&&) = delete;
 
   sqlite3* handle() const { return db_; }
   // Runs statements that give no rows, one after the other.

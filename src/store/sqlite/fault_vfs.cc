@@ -19,11 +19,12 @@ struct FaultVfs::Layer {
   std::string name;
   std::atomic<std::uint64_t> calls{0};
 
-  // The result code of the failure that is due now, or SQLITE_OK.
-  int due(int io_code) {
+  bool is_due() {
     const std::uint64_t call = ++calls;
-    if (call < plan.first || call > plan.last) return SQLITE_OK;
-    return plan.kind == FaultPlan::Kind::kFull ? SQLITE_FULL : io_code;
+    return call >= plan.first && call <= plan.last;
+  }
+  int write_code() const {
+    return plan.kind == FaultPlan::Kind::kFull ? SQLITE_FULL : SQLITE_IOERR_WRITE;
   }
 };
 
@@ -94,18 +95,19 @@ FaultVfs::FaultVfs(FaultPlan plan) : layer_(std::make_unique<Layer>()) {
   layer_->vfs.szOsFile = static_cast<int>(sizeof(File)) + layer_->real->szOsFile;
   layer_->vfs.pAppData = layer_.get();
 
-  static const auto kWrite = [](sqlite3_file* f, const void* data, int size, sqlite3_int64 at) {
+  static const auto write = [](sqlite3_file* f, const void* data, int size, sqlite3_int64 at) {
     auto* layer = static_cast<Layer*>(reinterpret_cast<File*>(f)->layer);
-    const int rc = layer->due(SQLITE_IOERR_WRITE);
-    return rc != SQLITE_OK ? rc : real_of(f)->pMethods->xWrite(real_of(f), data, size, at);
+    if (layer->is_due()) return layer->write_code();
+    return real_of(f)->pMethods->xWrite(real_of(f), data, size, at);
   };
-  static const auto kSync = [](sqlite3_file* f, int flags) {
+  static const auto sync = [](sqlite3_file* f, int flags) {
     auto* layer = static_cast<Layer*>(reinterpret_cast<File*>(f)->layer);
-    const int rc = layer->due(SQLITE_IOERR_FSYNC);
-    return rc != SQLITE_OK ? rc : real_of(f)->pMethods->xSync(real_of(f), flags);
+    // A sync that finds the disk full fails like any other: what it was to save is in doubt.
+    if (layer->is_due()) return SQLITE_IOERR_FSYNC;
+    return real_of(f)->pMethods->xSync(real_of(f), flags);
   };
-  static const sqlite3_io_methods kMethods = {
-      3,           file_close,   file_read,     +kWrite,          file_truncate,  +kSync,
+  static const sqlite3_io_methods methods = {
+      3,           file_close,   file_read,     +write,           file_truncate,  +sync,
       file_size,   file_lock,    file_unlock,   file_check_lock,  file_control,   file_sector_size,
       file_traits, file_shm_map, file_shm_lock, file_shm_barrier, file_shm_unmap, file_fetch,
       file_unfetch};
@@ -117,7 +119,7 @@ FaultVfs::FaultVfs(FaultPlan plan) : layer_(std::make_unique<Layer>()) {
     ours->layer = layer;
     ours->real = reinterpret_cast<sqlite3_file*>(ours + 1);
     const int rc = layer->real->xOpen(layer->real, path, ours->real, flags, out);
-    if (ours->real->pMethods != nullptr) ours->base.pMethods = &kMethods;
+    if (ours->real->pMethods != nullptr) ours->base.pMethods = &methods;
     return rc;
   };
   sqlite3_vfs_register(&layer_->vfs, 0);

@@ -19,6 +19,8 @@ class FaultVfs {
   ~FaultVfs();
   FaultVfs(const FaultVfs&) = delete;
   FaultVfs& operator=(const FaultVfs&) = delete;
+  FaultVfs(FaultVfs&&) = delete;
+  FaultVfs& operator=(FaultVfs&&) = delete;
 
   const std::string& name() const;
   std::uint64_t calls() const;  // writes and syncs so far

@@ -33,8 +33,7 @@ KeyRow take_key(Rows& rows) {
 }  // namespace
 
 ImageLoad::ImageLoad(Connection& db, Known& known)
-    : db_(db),
-      known_(known),
+    : known_(known),
       live_runs_(db, sql::kLiveRuns),
       one_run_(db, sql::kOneRunRow),
       tasks_(db, sql::kTasksOfRun),

@@ -25,7 +25,6 @@ class ImageLoad {
   // Plan, tasks and checkpoints of a run whose row is there.
   Result<void> fill(RunImage& image, std::uint64_t digest);
 
-  Connection& db_;
   Known& known_;
   Statement live_runs_;
   Statement one_run_;

@@ -63,7 +63,9 @@ Result<void> migrate(Connection& db) {
   for (std::uint32_t next = *version + 1; next <= known_version(); ++next) {
     auto done = run_one(db, next);
     if (done) continue;
-    if (db.in_transaction()) (void)db.exec(sql::kRollback);
+    if (db.in_transaction()) {
+      if (auto undone = db.exec(sql::kRollback); !undone) return undone;
+    }
     return done;
   }
   return {};

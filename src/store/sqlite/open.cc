@@ -35,6 +35,8 @@ struct Parts {
 
 class SqliteStore final : public Store {
  public:
+  bool is_ours_alone() const override { return true; }  // the lock on the file says so
+
   SqliteStore(SqliteOptions options, Parts parts)
       : options_(std::move(options)),
         parts_(std::move(parts)),

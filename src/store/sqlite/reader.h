@@ -25,6 +25,8 @@ class Snapshot {
   ~Snapshot() { statements_.commit.start().run(); }
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
+  Snapshot(Snapshot&&) = delete;
+  Snapshot& operator=(Snapshot&&) = delete;
 
  private:
   ReaderStatements& statements_;

@@ -78,6 +78,8 @@ class Rows {
   ~Rows() { statement_.reset(); }
   Rows(const Rows&) = delete;
   Rows& operator=(const Rows&) = delete;
+  Rows(Rows&&) = delete;
+  Rows& operator=(Rows&&) = delete;
 
   bool next();
   std::int64_t number();

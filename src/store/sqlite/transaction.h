@@ -25,6 +25,8 @@ class Transaction {
   ~Transaction();
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
+  Transaction(Transaction&&) = delete;
+  Transaction& operator=(Transaction&&) = delete;
 
   // True: it ran. False: it or something before it failed.
   bool run(Statement& statement);

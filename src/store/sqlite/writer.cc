@@ -66,7 +66,7 @@ void SqliteWriter::release(Term term) {
   Transaction tx(db_, transactions_);
   tx.run(leave_leadership_.start().unsigned_number(term.value));
   // Nothing depends on it: the lock on the file is what the next controller waits for.
-  (void)finish(tx);
+  if (!finish(tx)) return;
 }
 
 Result<void> SqliteWriter::commit(const Commit& commit) {

@@ -1,0 +1,56 @@
+# Sourced by the tests of this folder: a controller on a folder and a port of its own.
+# begin VORTEX [flags]: sets $folder, $url, $controller; everything ends with the script.
+
+fail() {
+  echo "FAILED: $*" >&2
+  [[ -f "$folder/log" ]] && cat "$folder/log" >&2
+  exit 1
+}
+
+# Waits until the command succeeds; fails after half a minute.
+eventually() {
+  local tries
+  for tries in $(seq 600); do
+    "$@" >/dev/null 2>&1 && return 0
+    sleep 0.05
+  done
+  fail "never came true: $*"
+}
+
+start() {
+  "$vortex" controller --database.path="$data/vortex.db" --controller.listen="127.0.0.1:$port" \
+    --tuning=testing "${flags[@]}" 2>>"$folder/log" &
+  controller=$!
+  eventually curl -fsS "$url/readyz"
+}
+
+finish() {
+  kill "$controller" 2>/dev/null || true
+  wait "$controller" 2>/dev/null || true
+  [[ "$data" != "$folder" ]] && umount "$data"
+  rm -rf "$folder"
+}
+
+# A port that nobody listens on now.
+free_port() {
+  local tried
+  for tried in $(seq 50); do
+    port=$((20000 + RANDOM % 20000))
+    (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || return 0
+  done
+}
+
+begin() {
+  vortex="$1"
+  shift
+  flags=("$@")
+  folder="$(mktemp -d)"
+  data="${data:-$folder}"
+  free_port
+  url="http://127.0.0.1:$port"
+  trap finish EXIT
+  start
+}
+
+api() { curl -fsS "$url$1" "${@:2}"; }
+status() { curl -s -o "$folder/answer" -w '%{http_code}' "$url$1" "${@:2}"; }

@@ -1,0 +1,305 @@
+// What every store must do, whatever it is made of: leadership, commits, what is read back.
+
+#include <gtest/gtest.h>
+
+#include "tests/store/bed.h"
+#include "tests/store/dump.h"
+#include "tests/store/rows.h"
+#include "tests/store/walk.h"
+
+namespace vortex::store::testing {
+namespace {
+
+class StoreTest : public ::testing::TestWithParam<Backend> {
+ protected:
+  StoreTest() : bed(GetParam()) {}
+
+  Commit commit(Instant now = kT0) {
+    Commit made;
+    made.term = bed.term();
+    made.now = now;
+    return made;
+  }
+  void put(const Commit& made) {
+    const auto done = bed.writer().commit(made);
+    ASSERT_TRUE(done) << done.error().detail;
+  }
+  void put_run(RunRow run, TaskState state = TaskState::kQueued) {
+    Commit made = commit();
+    add_run(made.rows, std::move(run), state);
+    put(made);
+  }
+  std::string image() { return show(bed.writer().image()); }
+
+  Bed bed;
+};
+
+INSTANTIATE_TEST_SUITE_P(, StoreTest, ::testing::Values(Backend::kMemory, Backend::kSqlite),
+                         [](const auto& chosen) { return name_of(chosen.param); });
+
+TEST_P(StoreTest, EveryAcquisitionGivesAHigherTermAndALaterClock) {
+  const Won first = bed.acquire();
+  Commit made = commit(first.database_now + hours(5));
+  made.term = first.term;
+  put(made);
+  bed.wall = bed.wall - hours(1);
+  const Won second = bed.acquire();
+  EXPECT_EQ(second.term, first.term.next());
+  EXPECT_GT(second.database_now, made.now);
+  bed.wall = bed.wall + hours(24);
+  EXPECT_EQ(bed.acquire().database_now, bed.wall);
+}
+
+TEST_P(StoreTest, ClockAndTermSurviveAReopening) {
+  const Term before = bed.term();
+  put(commit(bed.wall + hours(2)));
+  bed.reopen();
+  EXPECT_EQ(bed.term(), before.next());
+  EXPECT_GT(bed.acquire().database_now, bed.wall + hours(2));
+}
+
+TEST_P(StoreTest, OldTermIsFencedAndChangesNothing) {
+  Commit made = commit();
+  add_run(made.rows, run_row(1, sample_plan("thumbs")));
+  const Term old = bed.term();
+  bed.acquire();
+  const std::string before = image();
+  const auto done = bed.writer().commit(made);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().fault, Fault::kFenced);
+  const auto renewed = bed.writer().renew(old, seconds(10));
+  ASSERT_FALSE(renewed);
+  EXPECT_EQ(renewed.error().fault, Fault::kFenced);
+  EXPECT_TRUE(bed.writer().renew(old.next(), seconds(10)));
+  EXPECT_EQ(image(), before);
+}
+
+TEST_P(StoreTest, ImageHoldsLiveRunsWholeAndOnePlanPerDefinition) {
+  const PlanPtr plan = sample_plan("thumbs");
+  put_run(run_row(1, plan, "key-1"));
+  put_run(run_row(2, sample_plan("thumbs")));
+  Commit made = commit();
+  made.rows.workers.push_back(worker_row("worker-1", WorkerState::kIdle));
+  made.rows.task_data.push_back(
+      {.id = task_id(1, 2), .epoch = {1}, .checkpoint = "half way", .outputs = "{}"});
+  made.rows.dead_letters.push_back(letter_row(task_id(2, 1), kT0));
+  put(made);
+  bed.reopen();
+  const auto read = bed.writer().image();
+  ASSERT_TRUE(read) << read.error().detail;
+  ASSERT_EQ(read->runs.size(), 2U);
+  EXPECT_EQ(read->runs[0].run.plan, read->runs[1].run.plan);
+  EXPECT_EQ(read->runs[0].run.plan->digest, plan->digest);
+  EXPECT_EQ(read->runs[0].tasks.size(), 5U);
+  EXPECT_EQ(to_text(read->runs[0].tasks[2].id), "r1-L1-2");
+  ASSERT_EQ(read->runs[0].data.size(), 1U);
+  EXPECT_EQ(read->runs[0].data[0].checkpoint, "half way");
+  EXPECT_EQ(read->keys.size(), 1U);
+  EXPECT_EQ(read->workers.size(), 1U);
+  EXPECT_EQ(read->dead_letters.size(), 1U);
+}
+
+TEST_P(StoreTest, FinishedRunLeavesTheImageAndCanComeBack) {
+  const RunRow run = run_row(1, sample_plan("thumbs"), "key-1");
+  put_run(run);
+  Commit made = commit();
+  made.rows.runs.push_back(finished(run, kT0 + seconds(1)));
+  put(made);
+  const auto empty = bed.writer().image();
+  ASSERT_TRUE(empty);
+  EXPECT_TRUE(empty->runs.empty());
+  EXPECT_EQ(empty->keys.size(), 1U);
+  const auto kept = bed.writer().run_image({1});
+  ASSERT_TRUE(kept && *kept);
+  EXPECT_EQ((*kept)->tasks.size(), 5U);
+  made = commit();
+  made.rows.runs.push_back(run);  // revived
+  put(made);
+  bed.reopen();
+  EXPECT_EQ(bed.writer().image()->runs.size(), 1U);
+  EXPECT_FALSE(bed.writer().run_image({2})->has_value());
+}
+
+TEST_P(StoreTest, LaterRowOfOneCommitReplacesTheEarlier) {
+  const RunRow run = run_row(1, sample_plan("thumbs"));
+  Commit made = commit();
+  add_run(made.rows, run);
+  TaskRow task = task_row(run, 1, TaskState::kScheduled);
+  made.rows.tasks.push_back(task);
+  task.state = TaskState::kCompleted;
+  task.exit_code = 0;
+  made.rows.tasks.push_back(task);
+  made.rows.queues = {{"default", true}, {"default", false}};
+  put(made);
+  const auto reader = bed.reader();
+  EXPECT_EQ((*reader->task(task_id(1, 1)))->row.state, TaskState::kCompleted);
+  EXPECT_EQ(show(reader->queues()), "default paused=false\n");
+}
+
+TEST_P(StoreTest, UnsetTaskDataLeavesWhatIsStored) {
+  put_run(run_row(1, sample_plan("thumbs")));
+  Commit made = commit();
+  made.rows.task_data.push_back(
+      {.id = task_id(1, 0), .epoch = {1}, .checkpoint = "c1", .outputs = std::nullopt});
+  made.rows.task_data.push_back(
+      {.id = task_id(1, 0), .epoch = {2}, .checkpoint = std::nullopt, .outputs = "{}"});
+  put(made);
+  EXPECT_EQ(show(bed.reader()->task_data(task_id(1, 0))),
+            "r1-L0-0 epoch=2 checkpoint='c1' outputs='{}'");
+}
+
+TEST_P(StoreTest, AttemptsAreCountedPerWorkerOnce) {
+  put_run(run_row(1, sample_plan("thumbs")));
+  Commit made = commit();
+  made.rows.workers.push_back(worker_row("worker-1", WorkerState::kIdle));
+  AttemptRow attempt = attempt_row(task_id(1, 0), 1, "worker-1");
+  made.rows.attempts = {attempt, attempt};
+  put(made);
+  attempt.verdict = Verdict::kSignal;
+  made = commit();
+  made.rows.attempts = {attempt, attempt_row(task_id(1, 1), 1, "worker-1")};
+  put(made);
+  const auto worker = bed.reader()->worker(WorkerId{"worker-1"});
+  ASSERT_TRUE(worker && *worker);
+  EXPECT_EQ((*worker)->ended, 2U);
+  EXPECT_EQ((*worker)->completed, 1U);
+}
+
+TEST_P(StoreTest, HeldTasksAreThoseHandedOutAndNotFinished) {
+  const RunRow run = run_row(1, sample_plan("thumbs"));
+  put_run(run, TaskState::kScheduled);
+  Commit made = commit();
+  made.rows.workers.push_back(worker_row("worker-1", WorkerState::kRunning));
+  TaskRow done = task_row(run, 0, TaskState::kCompleted);
+  done.worker = WorkerId{"worker-1"};
+  made.rows.tasks = {done, task_row(run, 1, TaskState::kRunning)};
+  put(made);
+  const auto reader = bed.reader();
+  EXPECT_EQ((*reader->worker(WorkerId{"worker-1"}))->held, 4U);
+  TaskFilter filter;
+  filter.worker = WorkerId{"worker-1"};
+  EXPECT_EQ(reader->tasks(filter, {})->items.size(), 4U);
+  filter.state = TaskState::kRunning;
+  EXPECT_EQ(reader->tasks(filter, {})->items.size(), 1U);
+}
+
+TEST_P(StoreTest, TwoRunsCanNotHaveOneKey) {
+  put_run(run_row(1, sample_plan("thumbs"), "once"));
+  Commit made = commit();
+  add_run(made.rows, run_row(2, sample_plan("thumbs"), "once"));
+  const std::string before = image();
+  const auto done = bed.writer().commit(made);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().fault, Fault::kBadRequest);
+  EXPECT_EQ(image(), before);
+}
+
+TEST_P(StoreTest, CursorsWalkEverythingExactlyOnceUnderAnyLimit) {
+  const PlanPtr plan = sample_plan("thumbs", 5);
+  for (std::uint64_t id = 1; id <= 6; ++id) put_run(run_row(id, plan));
+  const auto reader = bed.reader();
+  for (std::uint32_t limit = 1; limit <= 45; ++limit) {
+    const auto tasks =
+        walk([&](const PageRequest& page) { return reader->tasks({}, page); }, limit);
+    ASSERT_EQ(tasks.size(), 42U) << limit;
+    for (std::size_t i = 1; i < tasks.size(); ++i) {
+      ASSERT_LT(tasks[i - 1].row.id, tasks[i].row.id) << limit;
+    }
+    const auto runs = walk([&](const PageRequest& page) { return reader->runs({}, page); }, limit);
+    ASSERT_EQ(runs.size(), 6U);
+    EXPECT_EQ(runs.front().id, RunId{6});
+  }
+}
+
+TEST_P(StoreTest, BrokenCursorIsABadRequest) {
+  const PlanPtr plan = sample_plan("thumbs", 5);
+  for (std::uint64_t id = 1; id <= 3; ++id) put_run(run_row(id, plan));
+  const auto reader = bed.reader();
+  const std::string good = reader->tasks({}, {.limit = 2, .cursor = {}})->next_cursor;
+  ASSERT_FALSE(good.empty());
+  std::string upper = good;
+  upper.back() = 'G';
+  for (const std::string& cursor :
+       {std::string("x"), good.substr(1), good + "0", good.substr(0, good.size() - 1), "2" + good,
+        upper, std::string(400, '0'), reader->runs({}, {.limit = 1, .cursor = {}})->next_cursor}) {
+    const auto page = reader->tasks({}, {.limit = 2, .cursor = cursor});
+    ASSERT_FALSE(page) << cursor;
+    EXPECT_EQ(page.error().fault, Fault::kBadRequest);
+  }
+}
+
+TEST_P(StoreTest, NodeIsOnlyAskedForWithItsRun) {
+  put_run(run_row(1, sample_plan("thumbs", 4)));
+  const auto reader = bed.reader();
+  TaskFilter filter;
+  filter.node = "resize";
+  const auto refused = reader->tasks(filter, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().fault, Fault::kBadRequest);
+  filter.run = RunId{1};
+  EXPECT_EQ(reader->tasks(filter, {})->items.size(), 4U);
+}
+
+TEST_P(StoreTest, ImpossibleIdsAreNotFoundAndNotWritten) {
+  const auto reader = bed.reader();
+  const TaskId huge{.run = {~std::uint64_t{0}}, .index = ~std::uint32_t{0}, .level = 0};
+  EXPECT_EQ(show(reader->task(huge)), "none");
+  EXPECT_EQ(show(reader->task_data(huge)), "none");
+  EXPECT_EQ(show(reader->attempts(huge)), "");
+  EXPECT_EQ(reader->log({.attempt = {huge, {1}}})->size, 0U);
+  TaskFilter filter;
+  filter.run = huge.run;
+  EXPECT_TRUE(reader->tasks(filter, {})->items.empty());
+  const RunRow run = run_row(1, sample_plan("thumbs"));
+  put_run(run);
+  Commit made = commit();
+  made.rows.tasks.push_back(task_row(run, 0, TaskState::kQueued));
+  made.rows.tasks.back().id.index = ~std::uint32_t{0};
+  const auto done = bed.writer().commit(made);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().fault, Fault::kBadRequest);
+}
+
+TEST_P(StoreTest, NamedDefinitionsAreKeptAndCanBeDeleted) {
+  const PlanPtr plan = sample_plan("thumbs");
+  Commit made = commit();
+  made.dags.push_back({.name = "nightly", .plan = plan, .updated_at = kT0});
+  put(made);
+  bed.reopen();
+  const auto reader = bed.reader();
+  ASSERT_TRUE(*reader->dag("nightly"));
+  EXPECT_EQ((*reader->dag("nightly"))->tasks, 5U);
+  made = commit();
+  made.dags.push_back({.name = "nightly", .plan = nullptr, .updated_at = kT0, .deleted = true});
+  put(made);
+  EXPECT_FALSE(*reader->dag("nightly"));
+  EXPECT_TRUE(*reader->plan(plan->digest)) << "a version that was applied is kept";
+}
+
+TEST_P(StoreTest, TotalsCountTheLastHourOnly) {
+  Commit made = commit();
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    made.rows.recoveries.push_back({.id = {id},
+                                    .worker = WorkerId{"worker-1"},
+                                    .incarnation = {1},
+                                    .evidence = Evidence::kExit,
+                                    .num_tasks = 7,
+                                    .at = kT0 + minutes(static_cast<std::int64_t>(id) * 30)});
+  }
+  made.rows.counters = CounterRow{};
+  made.rows.counters->tasks[number_of(TaskState::kCompleted)] = 12;
+  put(made);
+  const auto totals = bed.reader()->totals(kT0 + minutes(100));
+  ASSERT_TRUE(totals);
+  EXPECT_EQ(totals->requeued_last_hour, 14U);
+  EXPECT_EQ(totals->counters.tasks[number_of(TaskState::kCompleted)], 12U);
+}
+
+TEST_P(StoreTest, StoreSaysThatItCanBeWritten) {
+  EXPECT_TRUE(bed.writer().check_writable());
+  bed.writer().release(bed.term());
+  EXPECT_TRUE(bed.writer().check_writable());
+}
+
+}  // namespace
+}  // namespace vortex::store::testing

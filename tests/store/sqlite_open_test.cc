@@ -1,0 +1,155 @@
+// Opening a file: new, old, newer, damaged, somebody else's, locked, read-only.
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/store/bed.h"
+#include "tests/store/shell.h"
+
+namespace vortex::store::testing {
+namespace {
+
+Result<std::unique_ptr<Store>> open_at(const std::string& path) {
+  SqliteOptions options;
+  options.path = path;
+  return open_sqlite(options);
+}
+
+Fault fault_at(const std::string& path) {
+  const auto opened = open_at(path);
+  EXPECT_FALSE(opened);
+  return opened ? Fault::kUnknown : opened.error().fault;
+}
+
+TEST(SqliteOpen, EmptyFileIsMigratedToTheNewestLayout) {
+  const TempFolder folder;
+  const std::string path = folder.file("v.db");
+  std::ofstream(path).close();
+  ASSERT_TRUE(open_at(path));
+  EXPECT_EQ(sqlite3_shell(path, "PRAGMA user_version;"), "1\n");
+  EXPECT_EQ(sqlite3_shell(path, "PRAGMA journal_mode;"), "wal\n");
+  ASSERT_TRUE(open_at(path)) << "and opened as it is the next time";
+}
+
+TEST(SqliteOpen, NewerLayoutIsRefusedAndLeftAlone) {
+  const TempFolder folder;
+  const std::string path = folder.file("v.db");
+  ASSERT_TRUE(open_at(path));
+  sqlite3_shell(path, "PRAGMA user_version = 999; CREATE TABLE of_the_future (x);");
+  EXPECT_EQ(fault_at(path), Fault::kNewer);
+  EXPECT_EQ(sqlite3_shell(path, "PRAGMA user_version;"), "999\n");
+}
+
+TEST(SqliteOpen, DatabaseOfAnotherProgramIsRefusedAndLeftAlone) {
+  const TempFolder folder;
+  const std::string path = folder.file("v.db");
+  sqlite3_shell(path, "CREATE TABLE bookmarks (url);");
+  EXPECT_EQ(fault_at(path), Fault::kDamaged);
+  EXPECT_EQ(sqlite3_shell(path, "SELECT name FROM sqlite_schema;"), "bookmarks\n");
+  EXPECT_EQ(sqlite3_shell(path, "PRAGMA journal_mode;"), "delete\n");
+}
+
+TEST(SqliteOpen, GarbageIsDamaged) {
+  const TempFolder folder;
+  const std::string path = folder.file("v.db");
+  std::ofstream(path) << std::string(8'192, 'x');
+  EXPECT_EQ(fault_at(path), Fault::kDamaged);
+}
+
+TEST(SqliteOpen, MissingFolderIsSaidSo) {
+  const TempFolder folder;
+  const auto opened = open_at(folder.file("nowhere/v.db"));
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().fault, Fault::kUnavailable);
+  EXPECT_NE(opened.error().detail.find("no such folder"), std::string::npos);
+}
+
+TEST(SqliteOpen, SecondControllerInOneProcessIsLockedOutAlsoUnderAnotherName) {
+  const TempFolder folder;
+  const auto first = open_at(folder.file("v.db"));
+  ASSERT_TRUE(first);
+  EXPECT_EQ(fault_at(folder.file("v.db")), Fault::kLocked);
+  ASSERT_EQ(::symlink(folder.file("v.db").c_str(), folder.file("link.db").c_str()), 0);
+  EXPECT_EQ(fault_at(folder.file("link.db")), Fault::kLocked);
+}
+
+// Runs `body` in a child process; it says one line on the pipe and stays until it is killed.
+struct Child {
+  template <class Body>
+  explicit Child(Body body) {
+    int ends[2];
+    if (::pipe(ends) != 0) std::abort();
+    pid = ::fork();
+    if (pid == 0) {
+      ::close(ends[0]);
+      const std::string word = body();
+      (void)!::write(ends[1], word.data(), word.size());
+      ::close(ends[1]);
+      for (;;) ::pause();
+    }
+    ::close(ends[1]);
+    char buffer[256];
+    for (ssize_t got = 0; (got = ::read(ends[0], buffer, sizeof buffer)) > 0;) {
+      said.append(buffer, static_cast<std::size_t>(got));
+    }
+    ::close(ends[0]);
+  }
+  ~Child() { kill(); }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  void kill() {
+    if (pid <= 0) return;
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    pid = 0;
+  }
+  pid_t pid = 0;
+  std::string said;
+};
+
+TEST(SqliteOpen, LockNamesItsProcessAndEndsWithIt) {
+  const TempFolder folder;
+  const std::string path = folder.file("v.db");
+  std::unique_ptr<Store> held;
+  Child child([&] {
+    auto opened = open_at(path);
+    if (!opened) return opened.error().detail;
+    held = *std::move(opened);
+    return std::string("open");
+  });
+  ASSERT_EQ(child.said, "open");
+  const auto refused = open_at(path);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().fault, Fault::kLocked);
+  EXPECT_NE(refused.error().detail.find(fmt::format("process {}", child.pid)), std::string::npos)
+      << refused.error().detail;
+  child.kill();
+  EXPECT_TRUE(open_at(path));
+}
+
+TEST(SqliteOpen, FileThatCanOnlyBeReadIsSaidSo) {
+  const TempFolder folder;
+  const std::string path = folder.file("v.db");
+  ASSERT_TRUE(open_at(path));
+  ASSERT_EQ(::chmod(path.c_str(), 0444), 0);
+  ASSERT_EQ(::chmod(folder.file("").c_str(), 0777), 0);
+  ASSERT_EQ(::chmod(folder.file("v.db.lock").c_str(), 0666), 0);
+  Child child([&]() -> std::string {
+    // Modes do not bind the superuser; any other user will do.
+    if (::geteuid() == 0 && ::setuid(65'534) != 0) return "no other user";
+    const auto opened = open_at(path);
+    if (opened) return "opened";
+    return opened.error().fault == Fault::kUnavailable ? "unavailable" : opened.error().detail;
+  });
+  EXPECT_EQ(child.said, "unavailable");
+}
+
+}  // namespace
+}  // namespace vortex::store::testing
