@@ -129,6 +129,8 @@ constexpr std::array<CodeInfo, kCodes> kTable{{
      "look at its state first"},
     {Code::kInternal, "VX-CTL-004", 500, "The controller made a mistake",
      "please report it with the request id and the controller's log"},
+    {Code::kLogGap, "VX-TASK-004", 409, "This piece of output would leave a gap",
+     "send what comes before it first; the detail says how many bytes are there"},
 }};
 
 constexpr bool in_order() {

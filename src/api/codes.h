@@ -76,6 +76,7 @@ enum class Code : std::uint8_t {
   kGone,
   kWrongState,
   kInternal,
+  kLogGap,
   kCount,
 };
 

@@ -190,6 +190,24 @@ Handled get_log(Call& call) {
   co_return response;
 }
 
+namespace {
+
+// Output is taken in order: a piece that begins behind the end of what is there is refused here,
+// because in the store it would spoil the commit that it shares with others.
+boost::asio::awaitable<std::optional<Trouble>> check_gap(Call& call, const Attempt& attempt,
+                                                         std::uint64_t offset) {
+  if (offset == 0) co_return std::nullopt;
+  const store::LogRequest request{attempt, 0, 0, false};
+  auto there =
+      co_await fetch(call.backend, [&](store::Reader& reader) { return reader.log(request); });
+  if (!there) co_return std::move(there.error());
+  if (offset <= there->size) co_return std::nullopt;
+  co_return trouble(Code::kLogGap,
+                    fmt::format("{} bytes are there, the piece begins at {}", there->size, offset));
+}
+
+}  // namespace
+
 Handled write_log(Call& call) {
   QueryReader query(call.request().query);
   const auto epoch = query.number("epoch");
@@ -201,7 +219,9 @@ Handled write_log(Call& call) {
   if (call.request().body.size() > kChunkBytesMax) {
     co_return std::unexpected(trouble(Code::kTooLarge, "a piece of output has at most 4 MiB"));
   }
-  WriteLog log{{{call.task(), {*epoch}}, *offset, std::move(call.exchange.request().body)}};
+  const Attempt attempt{call.task(), {*epoch}};
+  if (auto gap = co_await check_gap(call, attempt, *offset)) co_return std::unexpected(*gap);
+  WriteLog log{{attempt, *offset, std::move(call.exchange.request().body)}};
   SideWrite side = std::move(log);
   Asked<std::optional<core::Refusal>> written = co_await call.backend.write(std::move(side));
   if (!written) co_return std::unexpected(from_unserved(written.error()));

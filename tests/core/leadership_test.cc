@@ -242,6 +242,19 @@ TEST_F(LeadershipTest, UnknownAcquireIsNotAssumedToHaveWon) {
   EXPECT_EQ(expect<StartLoading>().term, Term{2});
 }
 
+TEST(LeadershipPace, ALongLeaseDoesNotMakeThePausesLong) {
+  LeadershipConfig config;
+  config.me = ControllerId("a");
+  config.lease = hours(24);
+  config.pace = kLease;
+  const Instant now{1'000'000};
+  Leadership leadership(config, now);
+  const Outbox out = leadership.on(Tick{}, now);
+  ASSERT_EQ(out.size(), 1U);
+  leadership.on(AcquireAnswer{std::get<TryAcquire>(out[0]).call, Unavailable{}}, now);
+  EXPECT_LE(leadership.next_wake() - now, kPauseMax);
+}
+
 TEST_F(LeadershipTest, UnavailableStoreIsAskedAgainWithGrowingPauses) {
   Duration longest{};
   for (int i = 0; i < 12; ++i) {

@@ -238,6 +238,8 @@ TEST_P(RetentionTest, LongOutputKeepsItsFirstAndLastBytes) {
   EXPECT_EQ(show(head), fmt::format("0+'{}' skipped=1600 next=1700 size=2000", all.substr(0, 100)));
   const auto tail = reader->log({.attempt = attempt, .offset = head->next_offset});
   EXPECT_EQ(show(tail), fmt::format("1700+'{}' skipped=0 next=2000 size=2000", all.substr(1'700)));
+  EXPECT_EQ(reader->log({.attempt = attempt, .offset = 0, .bytes_max = 100})->skipped, 1'600U)
+      << "a page that ends at the cut says so";
   EXPECT_EQ(show(reader->log({.attempt = attempt, .offset = 300})),
             "300+'' skipped=1400 next=1700 size=2000");
   EXPECT_EQ(show(reader->log({.attempt = attempt, .offset = 2'000})),
