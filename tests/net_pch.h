@@ -2,7 +2,7 @@
 // No file may rely on it.
 #pragma once
 
-#include "tests/pch.h"
-
 #include <boost/asio.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
+
+#include "tests/pch.h"

@@ -3,8 +3,8 @@
 //
 // Unknown keys are ignored here: an older worker talks to a newer controller and the reverse.
 // Times on the wire are whole milliseconds (`_ms`), rounded up; tasks are named by their text id.
-// Members that say nothing are not written, and null means the same as not there. Bytes that are not
-// text go as base64 (`data_base64`, `checkpoint_base64`). JSON that is only passed on (outputs,
+// Members that say nothing are not written, and null means the same as not there. Bytes that are
+// not text go as base64 (`data_base64`, `checkpoint_base64`). JSON that is only passed on (outputs,
 // params, metadata) is read into its compact form; what is written must be a JSON object already:
 // codec/json_text.h makes one of what a user wrote. Append-only.
 

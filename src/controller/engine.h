@@ -33,7 +33,7 @@ struct EngineConfig {
   ControllerId me;
   core::Policy policy;
   Duration leader_lease = seconds(10);
-  Duration leader_pace = seconds(10);  // pauses after doubt are fractions of this
+  Duration leader_pace = seconds(10);    // pauses after doubt are fractions of this
   Duration commit_stalled = seconds(1);  // a commit longer than this: the store takes no writes
   store::Retention retention;
   Duration retention_interval = seconds(60);

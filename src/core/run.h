@@ -69,7 +69,7 @@ struct Run {
   std::uint32_t held = 0;                   // tasks on workers
   bool any_failed = false;
   TaskCounts made{};  // tasks that have been made, by state
-  TaskList parked;  // ready tasks that wait for a resume
+  TaskList parked;    // ready tasks that wait for a resume
 
   // Bulk work, done in slices: nodes whose tasks are still being made, and the sweep over all
   // tasks after a cancel, pause or resume.
