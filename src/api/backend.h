@@ -76,6 +76,9 @@ struct Health {
 // Committed events as they come, for streams.
 class EventFeed {
  public:
+  EventFeed() = default;
+  EventFeed(const EventFeed&) = delete;
+  EventFeed& operator=(const EventFeed&) = delete;
   virtual ~EventFeed() = default;
   struct Lines {
     std::uint64_t first_seq = 0;
@@ -94,6 +97,9 @@ class EventFeed {
 
 class Backend {
  public:
+  Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
   virtual ~Backend() = default;
 
   // The request number in the command is chosen here.

@@ -29,6 +29,9 @@ class Controller {
   // Opens the listener and begins to lead. The error is a sentence for people with a fix.
   static std::expected<std::unique_ptr<Controller>, std::string> start(ControllerParts parts);
 
+  Controller() = default;
+  Controller(const Controller&) = delete;
+  Controller& operator=(const Controller&) = delete;
   virtual ~Controller() = default;
   virtual std::uint16_t port() const = 0;
   virtual std::string url() const = 0;

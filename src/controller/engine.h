@@ -45,6 +45,9 @@ struct EngineConfig {
 // What leaves the engine. Called on its thread; must only hand over.
 class Outlet {
  public:
+  Outlet() = default;
+  Outlet(const Outlet&) = delete;
+  Outlet& operator=(const Outlet&) = delete;
   virtual ~Outlet() = default;
   virtual void probe(const core::Probe& probe) = 0;
   virtual void self_check() = 0;

@@ -20,6 +20,9 @@ namespace vortex::net {
 // The body of an answer that is written piece by piece (chunked). Each write has a deadline.
 class Stream {
  public:
+  Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
   virtual ~Stream() = default;
   // False: the other end is gone; the handler returns then.
   virtual boost::asio::awaitable<bool> write(std::string_view piece) = 0;
@@ -27,6 +30,9 @@ class Stream {
 
 class Exchange {
  public:
+  Exchange() = default;
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
   virtual ~Exchange() = default;
   virtual const Request& request() const = 0;
   virtual Request& request() = 0;

@@ -44,6 +44,9 @@ class Server {
                                                                     ServerConfig config,
                                                                     Handler handler,
                                                                     Complain complain);
+  Server() = default;
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
   virtual ~Server() = default;
   virtual std::uint16_t port() const = 0;
   virtual std::uint32_t connections() const = 0;

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <future>
 #include <string>
 #include <thread>
@@ -129,7 +130,11 @@ TEST(ClientCalls, FindsADeadConnectionBeforeItSendsAndReconnects) {
   auto first = asio::co_spawn(io, client.send(call_to("/1")), asio::use_future);
   io.run_for(kLong);
   ASSERT_TRUE(first.get());
-  while (server.server().connections() > 0) std::this_thread::yield();
+  const auto end = std::chrono::steady_clock::now() + kLong;
+  while (server.server().connections() > 0 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::yield();
+  }
+  ASSERT_EQ(server.server().connections(), 0U);
   io.restart();
   auto second = asio::co_spawn(io, client.send(call_to("/2")), asio::use_future);
   io.run_for(kLong);
