@@ -168,8 +168,14 @@ void serve_offering(Context& cx, std::uint32_t& budget) {
   auto& offering = cx.state.offering;
   std::size_t done = 0;
   for (; done < offering.size() && budget > 0; ++done) {
-    cx.worker(offering[done]).to_serve = false;
+    Worker& worker = cx.worker(offering[done]);
+    worker.to_serve = false;
     serve_worker(cx, offering[done], budget);
+    if (budget > 0 || !offers(worker)) continue;
+    // It may have room for more than this step could give: its turn goes on in the next one.
+    REACHED("core: a worker's turn went on in a later step");
+    worker.to_serve = true;
+    break;
   }
   offering.erase(offering.begin(), offering.begin() + static_cast<std::ptrdiff_t>(done));
 }
