@@ -21,7 +21,9 @@ std::atomic<bool> fault_points_armed{false};
 
 void reach_fault_point(std::string_view name) {
   const std::scoped_lock lock(guard);
-  if (name != armed_name || left == 0 || --left > 0) return;
+  if (name != armed_name || left == 0) return;
+  --left;
+  if (left > 0) return;
   // As sudden as a power cut for this process: no handler, no flush, no destructor.
   ::raise(SIGKILL);
 }
