@@ -1,3 +1,6 @@
+#include <map>
+#include <variant>
+
 #include "sim/check/say.h"
 #include "sim/check/subjects.h"
 
@@ -12,7 +15,7 @@ std::int64_t offered(const Resources& total, const std::string& name) {
   return 0;
 }
 
-// 25: limits are never exceeded: slots and resources of a worker, parallel tasks of a map.
+// 25: limits are never exceeded: what a worker holds, its resources, parallel tasks of a map.
 class LimitsKept : public CommitChecker {
  public:
   explicit LimitsKept(const CheckerTools& tools) : CommitChecker("25-limits-kept", tools) {}
@@ -30,8 +33,8 @@ class LimitsKept : public CommitChecker {
 
  private:
   void check_load(const Holder& holder, const WorkerInfo& info, const Load& load) {
-    if (load.held > info.slots) {
-      violated("{} holds {} tasks in {} slots", say(holder), load.held, info.slots);
+    if (load.held > info.slots * (1 + kAheadPerSlotMax)) {
+      violated("{} holds {} tasks for {} slots", say(holder), load.held, info.slots);
     }
     // A worker that states no amount of cpu or memory does not ration it.
     check_amount(holder, "cpu", load.cpu_milli, info.resources.cpu_milli);
@@ -57,10 +60,35 @@ class LimitsKept : public CommitChecker {
   }
 };
 
+// 25 as well: what a worker holds ahead waits; never more processes at once than slots.
+class SlotsKept : public Checker {
+ public:
+  explicit SlotsKept(const CheckerTools& tools) : Checker("25-slots-kept", tools) {}
+
+  void fact(const Picture& picture, Instant, const Fact& fact) override {
+    if (const auto* started = std::get_if<ProcessStarted>(&fact)) {
+      const Holder holder{started->worker, started->incarnation};
+      const WorkerRow* row = picture.workers().find(holder.worker);
+      const std::uint32_t running = ++running_[holder];
+      if (row == nullptr || row->incarnation != holder.incarnation) return;
+      if (running > row->info->slots) {
+        violated("{} runs {} tasks in {} slots", say(holder), running, row->info->slots);
+      }
+    } else if (const auto* ended = std::get_if<ProcessEnded>(&fact)) {
+      const ProcessStarted* process = picture.process(ended->process);
+      if (process != nullptr) --running_[{process->worker, process->incarnation}];
+    }
+  }
+
+ private:
+  std::map<Holder, std::uint32_t> running_;
+};
+
 }  // namespace
 
 void add_limit_checkers(CheckerList& list, const CheckerTools& tools) {
   list.push_back(std::make_unique<LimitsKept>(tools));
+  list.push_back(std::make_unique<SlotsKept>(tools));
 }
 
 }  // namespace vortex::sim

@@ -65,13 +65,13 @@ class HopelessIsSkipped : public CommitChecker {
     for (const auto& change : picture.tasks().changes()) {
       const RunNodes* nodes = picture.nodes(change.after->id.run);
       if (nodes != nullptr && change.after->node < nodes->plan().nodes.size()) {
-        check(*nodes, change);
+        check(picture, *nodes, change);
       }
     }
   }
 
  private:
-  void check(const RunNodes& nodes, const RowChange<TaskRow>& change) {
+  void check(const Picture& picture, const RunNodes& nodes, const RowChange<TaskRow>& change) {
     const TaskRow& task = *change.after;
     const bool waited = !change.before || change.before->state == TaskState::kWaiting;
     const bool in_play = task.state == TaskState::kQueued || is_held(task.state);
@@ -81,9 +81,24 @@ class HopelessIsSkipped : public CommitChecker {
     }
     const bool newly_skipped = task.state == TaskState::kSkipped &&
                                (!change.before || change.before->state != TaskState::kSkipped);
-    if (newly_skipped && !lost && !nodes.map_stopped(task.node)) {
+    if (newly_skipped && !lost && !was_stopped(picture, nodes, task)) {
       violated("{}, though it could start: {}", say(task), say_needs(nodes, task.node));
     }
+  }
+
+  // A commit gathers many steps: the stop of a map may be lifted by a re-drive in the very commit
+  // in which one of its items was skipped. The item is taken back in a later one.
+  static bool was_stopped(const Picture& picture, const RunNodes& nodes, const TaskRow& task) {
+    if (nodes.map_stopped(task.node)) return true;
+    const auto& map = nodes.plan().node_spec(task.node).map;
+    if (!map || !map->max_failures) return false;
+    std::uint32_t failed = nodes.node(task.node).failed;
+    for (const auto& change : picture.tasks().changes()) {
+      const bool same = change.after->id.run == task.id.run && change.after->node == task.node;
+      const bool failed_before = change.before && change.before->state == TaskState::kFailed;
+      if (same && failed_before && change.after->state != TaskState::kFailed) ++failed;
+    }
+    return failed > *map->max_failures;
   }
 };
 

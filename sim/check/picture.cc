@@ -28,6 +28,7 @@ void count_end(EndedAttempts& ended, const AttemptRow& row, const TaskRow* befor
     case Verdict::kSelfFenced:
     case Verdict::kDrained:
     case Verdict::kLostInTransit:
+    case Verdict::kGivenBack:
       ++ended.releases;
       return;
     case Verdict::kWorkerLost:

@@ -12,7 +12,8 @@ namespace vortex::agent {
 Agent::Agent(AgentConfig config)
     : config_(std::move(config)),
       contact_(config_.controllers, config_.heartbeat_interval / 2, config_.seed),
-      incarnation_(config_.incarnation) {}
+      incarnation_(config_.incarnation),
+      pace_(config_.info.slots, config_.assumed_run) {}
 
 Outbox Agent::on(Input input, Instant now) {
   now_ = last_on_ ? std::max(now, *last_on_) : now;
@@ -65,7 +66,22 @@ void Agent::start_or_release(const Serving& serving) {
     return;
   }
   if (serving.unsure_since) return;
-  while (auto assignment = held_.start_next()) out_.emplace_back(StartProcess{*assignment});
+  while (has_room()) {
+    auto assignment = held_.start_next(now_);
+    if (!assignment) return;
+    out_.emplace_back(StartProcess{*std::move(assignment)});
+  }
+  if (!held_.any_unstarted()) return;
+  REACHED("agent: work waits for a slot");
+  if (now_ - held_.oldest_unstarted() >= kAheadPatience) give_back_ahead();
+}
+
+// A task turned out to be longer than those before it, and others wait behind it here while another
+// worker may be free.
+void Agent::give_back_ahead() {
+  REACHED("agent: gave back what it held ahead");
+  for (const Attempt attempt : held_.unstarted()) kill(attempt, KillWhy::kNotStarted);
+  pace_.too_slow();
 }
 
 void Agent::finish_ending(const Ending& ending) {
@@ -92,6 +108,9 @@ Instant Agent::next_wake() const {
   if (!contact_.may_call(*last_on_)) wake = std::min(wake, contact_.not_before());
   if (const auto* serving = std::get_if<Serving>(&session_)) {
     wake = std::min(wake, held_.next_deadline());
+    if (!has_room() && held_.any_unstarted()) {
+      wake = std::min(wake, held_.oldest_unstarted() + kAheadPatience);
+    }
     if (held_.any_live() && !planted(PlantedBug::kNoSelfFence)) {
       wake = std::min(wake, serving->fence_at());
     }

@@ -17,6 +17,7 @@
 #include "agent/contact.h"
 #include "agent/held.h"
 #include "agent/messages.h"
+#include "agent/pace.h"
 #include "agent/reports.h"
 #include "agent/session.h"
 #include "base/time.h"
@@ -49,6 +50,8 @@ class Agent {
   void settle_serving(Serving& serving);
   void judge_fence(Serving& serving);
   void start_or_release(const Serving& serving);
+  bool has_room() const { return held_.with_processes() < config_.info.slots; }
+  void give_back_ahead();
   void finish_ending(const Ending& ending);
   void exit(Exit::How how);
 
@@ -94,6 +97,7 @@ class Agent {
   Session session_;
   HeldTable held_;
   ReportQueue reports_;
+  Pace pace_;
   Leaving leaving_ = Leaving::kNo;
   bool released_ = false;     // leaves without waiting for what runs
   bool registered_ = false;   // some controller has accepted this process before

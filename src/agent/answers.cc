@@ -133,6 +133,11 @@ bool Agent::take_orders(Serving& serving, SyncReply& reply) {
   } else if (!reply.assignments.empty()) {
     REACHED("agent: assignments of an overtaken reply ignored");
   }
+  if (reply.drain && leaving_ == Leaving::kNo) {
+    REACHED("agent: drained by an operator");
+    begin_leaving();
+    news = true;
+  }
   for (const StopOrder& stop : reply.stops) news |= kill(stop.attempt, KillWhy::kStopped);
   return news;
 }
@@ -143,7 +148,7 @@ bool Agent::take_assignment(Assignment assignment) {
     out_.emplace_back(StartProcess{std::move(assignment)});
     return true;
   }
-  if (held_.take(std::move(assignment)) != HeldTable::Taken::kNew) {
+  if (held_.take(std::move(assignment), now_) != HeldTable::Taken::kNew) {
     REACHED("agent: repeated assignment ignored");
     return false;
   }

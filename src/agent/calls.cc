@@ -35,7 +35,7 @@ SyncRequest Agent::new_request(const Serving& serving, CallId call) const {
   // What is killed without a word is not held any more but still takes room.
   const auto dying = static_cast<std::uint32_t>(held_.killed_silently());
   const std::uint32_t slots = config_.info.slots;
-  request.slots = leaving_ != Leaving::kNo ? 0 : slots - std::min(dying, slots);
+  request.slots = leaving_ != Leaving::kNo ? 0 : slots - std::min(dying, slots) + pace_.ahead();
   request.leaving = leaving_;
   return request;
 }

@@ -22,6 +22,7 @@ struct AgentConfig {
   Duration kill_time = seconds(15);            // K: TERM, grace, KILL
   Duration tick = millis(500);                 // how late a wake-up may come
   std::size_t report_bytes_max = 1024 * 1024;  // of reports in one call; one report always fits
+  Duration assumed_run = seconds(1);           // of a task, until some have ended here
   std::uint64_t seed = 1;                      // of the jitter
 };
 

@@ -26,12 +26,14 @@ Attempt first_of(TaskId task) { return {.task = task, .epoch = Epoch{0}}; }
 
 }  // namespace
 
-HeldTable::Taken HeldTable::take(Assignment assignment) {
+HeldTable::Taken HeldTable::take(Assignment assignment, Instant now) {
   const Attempt attempt = assignment.attempt;
   auto next = entries_.upper_bound(attempt);
   if (next != entries_.end() && next->first.task == attempt.task) return Taken::kOutdated;
   if (entries_.contains(attempt)) return Taken::kRepeated;
-  const auto it = entries_.emplace(attempt, Entry{Unstarted{std::move(assignment)}, {}}).first;
+  const auto it =
+      entries_.emplace(attempt, Entry{Unstarted{std::move(assignment), ++arrivals_, now}, {}})
+          .first;
   count_in(attempt, it->second.state);
   return Taken::kNew;
 }
@@ -53,12 +55,12 @@ bool HeldTable::is_blocked(Attempt attempt) const {
   return false;
 }
 
-std::optional<Assignment> HeldTable::start_next() {
-  for (const Attempt attempt : unstarted_) {
+std::optional<Assignment> HeldTable::start_next(Instant now) {
+  for (const auto& [arrival, attempt] : unstarted_) {
     if (is_blocked(attempt)) continue;
     const auto it = entries_.find(attempt);
     Assignment assignment = std::move(std::get<Unstarted>(it->second.state).assignment);
-    change(it, Starting{assignment.execution_timeout});
+    change(it, Starting{assignment.execution_timeout, now});
     return assignment;
   }
   return std::nullopt;
@@ -69,7 +71,7 @@ bool HeldTable::started(Attempt attempt, Instant now) {
   if (it == entries_.end()) return false;
   if (const auto* starting = std::get_if<Starting>(&it->second.state)) {
     const Duration limit = starting->execution_timeout;
-    change(it, Running{limit > Duration{} ? now + limit : kNever});
+    change(it, Running{limit > Duration{} ? now + limit : kNever, starting->began});
     return true;
   }
   // It came up although we had just asked for its end; that it ran is still a fact.
@@ -113,7 +115,10 @@ std::optional<HeldTable::End> HeldTable::end(Attempt attempt) {
     return std::nullopt;
   }
   End end;
-  if (const auto* killing = std::get_if<Killing>(&it->second.state)) end.why = killing->why;
+  const HeldState& state = it->second.state;
+  if (const auto* killing = std::get_if<Killing>(&state)) end.why = killing->why;
+  if (const auto* starting = std::get_if<Starting>(&state)) end.began = starting->began;
+  if (const auto* running = std::get_if<Running>(&state)) end.began = running->began;
   change(it, Ended{});
   return end;
 }
@@ -137,6 +142,18 @@ std::vector<HeldTask> HeldTable::list() const {
     if (!is_silenced(entry.state)) held.push_back({attempt, entry.progress});
   }
   return held;
+}
+
+std::vector<Attempt> HeldTable::unstarted() const {
+  std::vector<Attempt> waiting;
+  waiting.reserve(unstarted_.size());
+  for (const auto& [arrival, attempt] : unstarted_) waiting.push_back(attempt);
+  return waiting;
+}
+
+Instant HeldTable::oldest_unstarted() const {
+  if (unstarted_.empty()) return kNever;
+  return std::get<Unstarted>(entries_.at(unstarted_.begin()->second).state).since;
 }
 
 std::vector<Attempt> HeldTable::overdue(Instant now) const {
@@ -170,7 +187,9 @@ void HeldTable::erase(Entries::iterator it) {
 
 void HeldTable::count_in(Attempt attempt, const HeldState& state) {
   ++counts_[state.index()];
-  if (is<Unstarted>(state)) unstarted_.insert(attempt);
+  if (const auto* unstarted = std::get_if<Unstarted>(&state)) {
+    unstarted_.emplace(unstarted->arrival, attempt);
+  }
   if (const auto* running = std::get_if<Running>(&state); running && running->deadline < kNever) {
     deadlines_.emplace(running->deadline, attempt);
   }
@@ -180,7 +199,7 @@ void HeldTable::count_in(Attempt attempt, const HeldState& state) {
 void HeldTable::count_out(Attempt attempt, const HeldState& state) {
   VX_ASSERT(counts_[state.index()] > 0);
   --counts_[state.index()];
-  if (is<Unstarted>(state)) unstarted_.erase(attempt);
+  if (const auto* unstarted = std::get_if<Unstarted>(&state)) unstarted_.erase(unstarted->arrival);
   if (const auto* running = std::get_if<Running>(&state)) {
     deadlines_.erase({running->deadline, attempt});
   }

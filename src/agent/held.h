@@ -26,12 +26,16 @@ namespace vortex::agent {
 
 struct Unstarted {
   Assignment assignment;
+  std::uint64_t arrival = 0;
+  Instant since;
 };
 struct Starting {
   Duration execution_timeout;
+  Instant began;
 };
 struct Running {
   Instant deadline;  // kNever: no execution timeout
+  Instant began;
 };
 struct Killing {
   KillWhy why = KillWhy::kStopped;
@@ -49,13 +53,14 @@ class HeldTable {
   // acted on so far. Replies are numbered in the order in which they were made. One that is newer
   // than the acknowledgement was made after the controller knew the end, so it can not offer the
   // attempt again; one that is older, arriving late, is not newer than what was acted on.
-  Taken take(Assignment assignment);
+  Taken take(Assignment assignment, Instant now);
 
   // Older epochs of this task that are still here.
   std::vector<Attempt> older_than(Attempt attempt) const;
 
-  // The next assignment that may start now, which is Starting from here on.
-  std::optional<Assignment> start_next();
+  // The next assignment that may start now, in the order in which they came; it is Starting from
+  // here on.
+  std::optional<Assignment> start_next(Instant now);
 
   // True: it is news that it runs.
   bool started(Attempt attempt, Instant now);
@@ -73,6 +78,7 @@ class HeldTable {
 
   struct End {
     std::optional<KillWhy> why;  // unset: nobody had asked for it
+    Instant began;               // when its start was ordered; only where `why` is unset
   };
   // All its processes are gone. Unset: nothing is to be said about it.
   std::optional<End> end(Attempt attempt);
@@ -80,8 +86,9 @@ class HeldTable {
   void forget(Attempt attempt);
 
   std::vector<Attempt> attempts() const;
-  std::vector<Attempt> unstarted() const { return {unstarted_.begin(), unstarted_.end()}; }
-  std::vector<HeldTask> list() const;  // those killed without a word are not held any more
+  std::vector<Attempt> unstarted() const;  // in the order in which they came
+  Instant oldest_unstarted() const;        // since when; kNever: none is
+  std::vector<HeldTask> list() const;      // those killed without a word are not held any more
 
   std::vector<Attempt> overdue(Instant now) const;
   Instant next_deadline() const;
@@ -114,7 +121,8 @@ class HeldTable {
   bool is_blocked(Attempt attempt) const;
 
   Entries entries_;
-  std::set<Attempt> unstarted_;
+  std::map<std::uint64_t, Attempt> unstarted_;  // by arrival
+  std::uint64_t arrivals_ = 0;
   std::set<std::pair<Instant, Attempt>> deadlines_;
   std::size_t counts_[std::variant_size_v<HeldState>] = {};
   std::size_t silent_ = 0;

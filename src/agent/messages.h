@@ -112,6 +112,7 @@ enum class KillWhy : std::uint8_t {
   kTimedOut,
   kSelfFenced,
   kDrained,
+  kNotStarted,   // held ahead for too long
   kStale,        // nothing is reported
   kSessionOver,  // nothing is reported
 };

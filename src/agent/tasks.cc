@@ -24,6 +24,8 @@ ReportBody report_of_kill(KillWhy why) {
       return Released{Released::Cause::kSelfFenced};
     case KillWhy::kDrained:
       return Released{Released::Cause::kDrained};
+    case KillWhy::kNotStarted:
+      return Released{Released::Cause::kNotStarted};
     case KillWhy::kStale:
     case KillWhy::kSessionOver:
       break;
@@ -65,6 +67,7 @@ void Agent::handle(ProcessCheckpoint& checkpoint) {
 
 void Agent::handle(ProcessExited& exited) {
   if (const auto end = held_.end(exited.attempt)) {
+    if (!end->why) pace_.ended(now_ - end->began);
     reports_.add({exited.attempt, report_of_exit(exited, *end)});
   }
 }

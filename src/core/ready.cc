@@ -147,9 +147,8 @@ bool ReadyQueues::fits(ProfileIx profile_ix, ClassIx ix) {
 
 void ReadyQueues::add_offer(Worker& worker, WorkerIx ix) {
   remove_offer(worker, ix);
-  const std::uint32_t load =
-      worker.slots == 0 ? 1000
-                        : static_cast<std::uint32_t>(1000ULL * worker.held.size / worker.slots);
+  // By its true slots: what a worker takes ahead comes after the free slots of all others.
+  const auto load = static_cast<std::uint32_t>(1000ULL * worker.held.size / worker.info->slots);
   worker.offer_key = OfferKey{load, worker.last_grant};
   for (const QueueIx q : profiles_[worker.profile.value].queues) {
     queues_[q.value].offers.insert({*worker.offer_key, ix});

@@ -124,6 +124,9 @@ class Apply {
     if (released.cause == Released::Cause::kStopped) {
       return end_stopped(cx_, ix_);
     }
+    if (released.cause == Released::Cause::kNotStarted) {
+      return end_attempt(cx_, ix_, ended(Verdict::kGivenBack, Blame::kRelease));
+    }
     const bool drained = released.cause == Released::Cause::kDrained;
     const Blame blame =
         drained && planted(PlantedBug::kDrainCountedAsCrash) ? Blame::kCrash : Blame::kRelease;

@@ -21,7 +21,8 @@ namespace {
 constexpr std::uint32_t kSlotsMax = 100'000;
 
 bool is_malformed(const SyncRequest& body) {
-  if (body.seq == 0 || body.slots > kSlotsMax || body.wait < Duration{}) return true;
+  if (body.seq == 0 || body.slots > kSlotsMax * (1 + kAheadPerSlotMax) || body.wait < Duration{})
+    return true;
   if (!body.held) return false;
   return std::any_of(body.held->begin(), body.held->end(), [](const HeldTask& held) {
     return held.progress && held.progress->percent > 100;
@@ -189,6 +190,7 @@ SyncReply make_reply(Context& cx, WorkerIx ix) {
     }
   }
   out.stale = std::exchange(worker.stale_to_tell, {});
+  out.drain = worker.state == WorkerState::kDraining;
   return out;
 }
 
@@ -221,7 +223,7 @@ void on_sync(Context& cx, const Sync& command) {
     return refuse_sync(cx, command.request, *why, worker.incarnation);
   }
   worker.last_seq = body.seq;
-  worker.slots = std::min(body.slots, worker.info->slots);
+  worker.slots = std::min(body.slots, worker.info->slots * (1 + kAheadPerSlotMax));
   hear_worker(cx, ix, body.worker_clock);
   if (body.held) {
     if (planted(PlantedBug::kRecoveryFromStaleRead)) remember_stale_read(cx, ix, *body.held);

@@ -208,6 +208,7 @@ void on_drain_worker(Context& cx, const DrainWorker& command) {
     return cx.refuse(command.request, RefusalKind::kWrongState, "the worker is gone");
   }
   begin_drain(cx, ix);
+  tell_news(cx, ix);
   cx.reply(command.request, Done{});
 }
 

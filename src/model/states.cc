@@ -87,6 +87,8 @@ std::string_view to_text(Verdict verdict) {
       return "worker_lost";
     case Verdict::kCancelled:
       return "cancelled";
+    case Verdict::kGivenBack:
+      return "given_back";
   }
   VX_ASSERT(false && "a value outside Verdict");
 }

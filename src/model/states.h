@@ -53,6 +53,7 @@ enum class Verdict : std::uint8_t {
   kLostInTransit,
   kWorkerLost,
   kCancelled,
+  kGivenBack,  // held ahead of a slot for too long
 };
 
 // What the decision that a worker is gone rests on.

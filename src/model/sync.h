@@ -21,6 +21,9 @@ namespace vortex {
 
 struct RunRequest;  // model/rows.h
 
+// A worker whose tasks are short may hold so many of them per slot before it starts them.
+constexpr std::uint32_t kAheadPerSlotMax = 32;
+
 struct Attempt {
   TaskId task;
   Epoch epoch;
@@ -51,9 +54,10 @@ struct Failed {
   std::int32_t code = 1;  // exit code or signal number
   std::string message;
 };
-// Its processes are gone and it is nobody's fault: drained, self-fenced, or stopped when asked.
+// Its processes are gone and it is nobody's fault: drained, self-fenced, stopped when asked, or
+// held ahead and given back before it started.
 struct Released {
-  enum class Cause : std::uint8_t { kDrained, kSelfFenced, kStopped };
+  enum class Cause : std::uint8_t { kDrained, kSelfFenced, kStopped, kNotStarted };
   Cause cause = Cause::kDrained;
 };
 // The worker's own clock of the execution timeout ended it.
@@ -78,8 +82,10 @@ struct SyncRequest {
   WorkerId worker;
   Incarnation incarnation;
   std::uint64_t seq = 0;
-  ReplyMark ack;            // the newest reply this worker has acted on
-  std::uint32_t slots = 0;  // how many tasks it is willing to hold in all, held ones included
+  ReplyMark ack;  // the newest reply this worker has acted on
+  // How many tasks it is willing to hold in all, held ones included: its slots, and where tasks
+  // are short some more that wait for a slot here.
+  std::uint32_t slots = 0;
   std::optional<std::vector<HeldTask>> held;  // unset: this call says nothing about what is held
   std::vector<Report> reports;
   Leaving leaving = Leaving::kNo;
@@ -92,6 +98,7 @@ struct PlannedWork {  // the controller: a node of a plan it shares with the run
   PlanPtr plan;
   std::uint32_t node = 0;
   std::shared_ptr<const RunRequest> request = nullptr;  // null: no params to tell
+  std::string inputs = {};  // see WorkOrder; filled in before the answer is written
 };
 using OrderPtr = std::shared_ptr<const WorkOrder>;  // the worker: the order it was sent
 using Work = std::variant<PlannedWork, OrderPtr>;
@@ -118,6 +125,7 @@ struct SyncReply {
   std::vector<Assignment> assignments;  // repeated until acknowledged
   std::vector<StopOrder> stops;         // repeated until the task is reported gone
   std::vector<Attempt> stale;           // not yours any more: kill without a word
+  bool drain = false;                   // an operator wants this worker to finish and leave
 };
 
 struct SyncRefusal {

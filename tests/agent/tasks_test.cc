@@ -24,10 +24,16 @@ TEST_F(Tasks, CommandThatCanNotBeStartedIsAFailure) {
   EXPECT_EQ(std::get<Failed>(sent.request.reports[0].body).cause, Failed::Cause::kCouldNotStart);
 }
 
-TEST_F(Tasks, AssignmentsBeyondTheSlotsAreStartedBecauseTheControllerCounts) {
+TEST_F(Tasks, AnAssignmentBeyondTheSlotsWaitsForOne) {
   join();
-  for (std::uint32_t task = 1; task <= 5; ++task) assign(attempt(task));
-  EXPECT_EQ(agent.held().size(), 5u);
+  for (std::uint32_t task = 1; task <= 4; ++task) assign(attempt(task));
+  SyncReply given = reply();
+  given.assignments.push_back(assignment(attempt(5)));
+  answer(poll, given);
+  EXPECT_EQ(expect_poll().request.held->size(), 5u);
+  feed(ProcessExited{attempt(2), Completed{"{}"}});
+  expect_start(attempt(5));
+  expect_report_of<Completed>(attempt(2));
 }
 
 TEST_F(Tasks, ExecutionTimeoutCountsFromTheStartOfTheProcess) {

@@ -92,11 +92,11 @@ TEST_F(Placement, AWorkerIsNeverGivenMoreThanItIsWillingToHold) {
   Hand& w = join("w", 4);
   w.slots = 2;
   advance(policy.heartbeat_interval);  // its next poll says so
-  submit({mapped("m", range(1, 5))});
+  submit({mapped("m", range(1, 200))});
   EXPECT_EQ(w.assigned.size(), 2u);
-  w.slots = 100;  // more than it registered with
+  w.slots = 1'000;  // more than may be held ahead of its four slots
   advance(policy.heartbeat_interval);
-  EXPECT_EQ(w.held.size(), 4u);
+  EXPECT_EQ(w.held.size(), 4u * (1 + kAheadPerSlotMax));
   drain_work(w);
 }
 

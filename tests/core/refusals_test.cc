@@ -187,7 +187,7 @@ TEST_F(Refusals, RegistrationsThatMakeNoSense) {
 TEST_F(Refusals, CallsThatAreMalformedOldOrOfAnotherLife) {
   using Why = SyncRefusal::Why;
   EXPECT_EQ(sync_fault([](auto& r) { r.seq = 0; }), Why::kMalformed);
-  EXPECT_EQ(sync_fault([](auto& r) { r.slots = 1'000'000; }), Why::kMalformed);
+  EXPECT_EQ(sync_fault([](auto& r) { r.slots = 10'000'000; }), Why::kMalformed);
   EXPECT_EQ(sync_fault([](auto& r) { r.wait = millis(-1); }), Why::kMalformed);
   EXPECT_EQ(sync_fault([&](auto& r) { r.held = {{running_, Progress{101, ""}}}; }),
             Why::kMalformed);

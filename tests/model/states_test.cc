@@ -37,10 +37,10 @@ TEST(States, V02_TextsOfWorkersAreTheContracts) {
 }
 
 TEST(States, TextsOfVerdictsEvidenceAndReasonsAreWords) {
-  EXPECT_EQ(texts_up_to(Verdict::kCancelled),
+  EXPECT_EQ(texts_up_to(Verdict::kGivenBack),
             (Texts{"completed", "exit_code", "signal", "out_of_memory", "could_not_start",
                    "execution_timeout", "stale", "not_started_in_time", "self_fenced", "drained",
-                   "lost_in_transit", "worker_lost", "cancelled"}));
+                   "lost_in_transit", "worker_lost", "cancelled", "given_back"}));
   EXPECT_EQ(
       texts_up_to(Evidence::kReconciler),
       (Texts{"exit", "new_incarnation", "operator", "goodbye", "hint", "silence", "reconciler"}));

@@ -229,12 +229,23 @@ TEST(CancelChecker, GrantInTheCommitOfTheCancelIsClean) {
   EXPECT_EQ(s.report(), "");
 }
 
-TEST(LimitChecker, MoreTasksThanSlots) {
+TEST(LimitChecker, MoreTasksThanMayBeHeldAhead) {
   Story s;
   const WorkerId w = s.join("w1", 1);
-  s.running_task(w);
-  s.running_task(w);
+  for (std::uint32_t i = 0; i < 2 + kAheadPerSlotMax; ++i) s.running_task(w);
   EXPECT_THAT(s.broken(), ElementsAre("25-limits-kept"));
+}
+
+TEST(LimitChecker, MoreProcessesThanSlots) {
+  Story s;
+  const WorkerId w = s.join("w1", 1);
+  const TaskId first = s.running_task(w);
+  const TaskId second = s.running_task(w);
+  const std::uint64_t process = s.start_process(first);
+  s.end_process(process);
+  s.start_process(second);
+  s.start_process(s.running_task(w));
+  EXPECT_THAT(s.broken(), ElementsAre("25-slots-kept"));
 }
 
 TEST(LimitChecker, SlotIsFreeAfterAReclaim) {
