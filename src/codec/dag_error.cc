@@ -57,13 +57,19 @@ std::string_view member_of_task(Kind kind) {
 
 std::string pointer_of(const DagError& error) {
   if (error.node.empty()) {
+    if (!error.member.empty()) {
+      std::string pointer;
+      for (const std::string& token : error.member) append_pointer(pointer, token);
+      return pointer;
+    }
     // Names of tasks are told by their number where they cannot be shown; the DAG's own is not.
     const bool own = error.kind == Kind::kBadName && !error.detail.starts_with("node ");
     return std::string(own ? "/name" : member_of_dag(error.kind));
   }
   std::string pointer = "/tasks";
   append_pointer(pointer, error.node);
-  pointer += member_of_task(error.kind);
+  if (error.member.empty()) pointer += member_of_task(error.kind);
+  for (const std::string& token : error.member) append_pointer(pointer, token);
   return pointer;
 }
 
@@ -73,6 +79,7 @@ Problem explain_dag_error(const DagError& error) {
   constexpr std::string_view kHint = "; did you mean ";
   Problem problem;
   problem.pointer = pointer_of(error);
+  problem.help = error.help;
   std::string_view detail = error.detail;
   if (const std::size_t hint = detail.rfind(kHint); hint != detail.npos) {
     problem.help = detail.substr(hint + 2);

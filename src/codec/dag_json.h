@@ -6,7 +6,9 @@
 // run, and `explain_dag_error` turns its answer into a problem with a pointer. On disk:
 // append-only.
 //
-//   {"vortex": 1, "name": "thumbs", "timeout": "1h", "barrier": "levels", "tasks": {"resize": {
+//   {"vortex": 1, "name": "thumbs", "timeout": "1h", "barrier": "levels",
+//    "params": {"dir": {"type": "string", "default": "/srv", "help": "where the photos are"}},
+//    "tasks": {"resize": {
 //     "needs": ["list"], "trigger_rule": "all_success",
 //     "run": ["convert", "a.jpg"],       one text instead of the list where there is a shell
 //     "shell": ["bash", "-euc"], "env": {"A": "1"}, "workdir": "/srv",
@@ -17,12 +19,13 @@
 //     "resources": {"cpu": 1.5, "memory": "512MiB", "named": {"licence": 1}},
 //     "exclusive": false, "timeout": "5m", "scheduled_timeout": "1m", "stale_after": "30s",
 //     "map": {"over": ["a", "b"],        or {"range": {"from": 1, "to": 10, "step": 1}}
-//             "max_parallel": 16, "max_failures": 5},
+//             "as": "item", "max_parallel": 16, "max_failures": 5},
 //     "outputs": ["files"]}}}
 //
-// Only name and tasks are required; the order of the tasks is kept. What has its default value is
-// not written. Fields of `retry` that are not given have the defaults of model/dag.h; max_delay is
-// then at least the delay. Units: codec/units.h.
+// Texts in run, env and workdir may hold expressions (model/expression.h). Types of params: string,
+// number, boolean, list, object. Only name and tasks are required; the order of the tasks is kept.
+// What has its default value is not written. Fields of `retry` that are not given have the defaults
+// of model/dag.h; max_delay is then at least the delay. Units: codec/units.h.
 
 #include <string>
 #include <string_view>

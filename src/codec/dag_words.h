@@ -29,6 +29,14 @@ inline constexpr std::array<Word<BackoffKind>, 3> kBackoffKinds{{
     {"exponential", BackoffKind::kExponential},
 }};
 
+inline constexpr std::array<Word<ParamType>, 5> kParamTypes{{
+    {"string", ParamType::kString},
+    {"number", ParamType::kNumber},
+    {"boolean", ParamType::kBoolean},
+    {"list", ParamType::kList},
+    {"object", ParamType::kObject},
+}};
+
 inline constexpr std::array<Word<bool>, 1> kBarriers{{{"levels", true}}};
 
 }  // namespace vortex::codec

@@ -51,6 +51,7 @@ void write_over(JsonWriter& json, const std::vector<std::string>& items) {
 void write_map(JsonWriter& json, const MapSpec& map) {
   json.key("map").begin_object().key("over");
   std::visit([&](const auto& over) { write_over(json, over); }, map.over);
+  if (map.as != MapSpec{}.as) json.field("as", std::string_view(map.as));
   if (map.max_parallel != 0) json.field("max_parallel", map.max_parallel);
   if (map.max_failures) json.field("max_failures", *map.max_failures);
   json.end_object();
@@ -84,6 +85,19 @@ void write_task(JsonWriter& json, const NodeSpec& node) {
   json.end_object();
 }
 
+void write_params(JsonWriter& json, const std::vector<ParamSpec>& params) {
+  if (params.empty()) return;
+  json.key("params").begin_object();
+  for (const ParamSpec& param : params) {
+    json.key(param.name).begin_object();
+    if (param.type != ParamType::kString) json.field("type", word_for(kParamTypes, param.type));
+    if (param.fallback) json.key("default").raw(*param.fallback);
+    if (!param.help.empty()) json.field("help", std::string_view(param.help));
+    json.end_object();
+  }
+  json.end_object();
+}
+
 }  // namespace
 
 std::string write_dag(const DagSpec& spec) {
@@ -92,6 +106,7 @@ std::string write_dag(const DagSpec& spec) {
   json.begin_object().field("vortex", kDagVersion).field("name", std::string_view(spec.name));
   write_timeout(json, "timeout", spec.run_timeout);
   if (spec.barrier_levels) json.field("barrier", word_for(kBarriers, true));
+  write_params(json, spec.params);
   json.key("tasks").begin_object();
   for (const NodeSpec& node : spec.nodes) write_task(json, node);
   json.end_object().end_object();

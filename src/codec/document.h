@@ -6,6 +6,7 @@
 // depth or values than it may have. Repeated keys are kept as they stand: readers judge them.
 // One thread at a time; a thread's documents hand the memory of their nodes on to the next.
 
+#include <compare>
 #include <cstdint>
 #include <memory_resource>
 #include <optional>
@@ -41,7 +42,11 @@ struct Node {
 struct Position {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
+  friend auto operator<=>(Position, Position) = default;
 };
+
+// How the user wrote what was parsed: YAML is turned into JSON first (codec/yaml_document.h).
+enum class Syntax : std::uint8_t { kJson, kYaml };
 
 class Document {
  public:
@@ -57,6 +62,11 @@ class Document {
 
   // To be called once. After a problem there is nothing in the document.
   std::optional<Problem> parse(std::string_view json, std::size_t depth_max = kDepthMax);
+
+  // The parsed text was made from a YAML file; marks[node] is where the node stands in that file.
+  // Must outlive the document.
+  void set_origin(const std::vector<Position>& marks) { marks_ = &marks; }
+  Syntax syntax() const { return marks_ == nullptr ? Syntax::kJson : Syntax::kYaml; }
 
   NodeKind kind(NodeIx node) const { return nodes_[node].kind; }
   std::uint32_t count(NodeIx node) const { return nodes_[node].size; }
@@ -81,6 +91,8 @@ class Document {
 
   // The following walk through the document: for messages, not for reading.
 
+  // The value at a JSON pointer; unset when there is none.
+  std::optional<NodeIx> find(std::string_view pointer) const;
   // RFC 6901. A key has the pointer of its value.
   std::string pointer_to(NodeIx node) const;
   // "'timeout'", "item 3 of 'needs'", "the document".
@@ -95,6 +107,7 @@ class Document {
   std::vector<NodeIx> path_to(NodeIx node) const;
 
   std::string_view json_;
+  const std::vector<Position>* marks_ = nullptr;
   std::vector<Node> nodes_;
   std::pmr::monotonic_buffer_resource unescaped_;
 };

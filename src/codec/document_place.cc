@@ -1,5 +1,7 @@
 // Where a node stands in the text, and what to call it.
+#include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -38,7 +40,32 @@ std::size_t offset_of_token(std::string_view json, std::size_t token) {
 }  // namespace
 
 Position Document::position_of(NodeIx node) const {
+  if (marks_ != nullptr) return (*marks_)[node];
   return position_at(json_, offset_of_token(json_, node));
+}
+
+std::optional<NodeIx> Document::find(std::string_view pointer) const {
+  NodeIx at = 0;
+  while (!pointer.empty()) {
+    const std::size_t end = std::min(pointer.find('/', 1), pointer.size());
+    const std::string_view token = pointer.substr(0, end);
+    pointer.remove_prefix(end);
+    std::optional<NodeIx> next;
+    const auto meet = [&](std::string_view name, NodeIx value) {
+      std::string step;
+      append_pointer(step, name);
+      if (step == token && !next) next = value;
+    };
+    if (kind(at) == NodeKind::kObject) {
+      each_member(at, [&](NodeIx key, NodeIx value) { meet(text(key), value); });
+    } else if (kind(at) == NodeKind::kArray) {
+      std::uint32_t index = 0;
+      each_item(at, [&](NodeIx item) { meet(fmt::to_string(index++), item); });
+    }
+    if (!next) return std::nullopt;
+    at = *next;
+  }
+  return at;
 }
 
 std::string Document::name_of(NodeIx node) const {

@@ -159,8 +159,10 @@ void read_run(Reading& in, NodeIx node, CommandDraft& out) {
 void finish_command(Reading& in, const CommandDraft& draft) {
   if (draft.run == 0 || in.document().kind(draft.run) != NodeKind::kText) return;
   if (!draft.command.shell.empty() || in.full()) return;
+  const bool yaml = in.document().syntax() == Syntax::kYaml;
   in.problem(draft.run, "'run' is a single text, but no shell is given to read it",
-             R"(write the words as a list, or add "shell": ["bash", "-euc"])");
+             yaml ? "write the words as a list: [echo, hello], or add shell: [bash, -euc]"
+                  : R"(write the words as a list, or add "shell": ["bash", "-euc"])");
 }
 
 }  // namespace vortex::codec

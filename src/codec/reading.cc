@@ -1,8 +1,10 @@
 #include "codec/reading.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,8 +18,36 @@ namespace {
 
 constexpr std::size_t kShownDigits = 40;
 
+// What other tools call things, and what is too far away for a typing mistake.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kOtherWords{{
+    {"retries", "retry"},
+    {"retires", "retry"},
+    {"depends_on", "needs"},
+    {"dependencies", "needs"},
+    {"depends", "needs"},
+    {"after", "needs"},
+    {"command", "run"},
+    {"cmd", "run"},
+    {"script", "run"},
+    {"args", "run"},
+    {"environment", "env"},
+    {"variables", "env"},
+    {"cwd", "workdir"},
+    {"working_directory", "workdir"},
+    {"foreach", "map"},
+    {"parameters", "params"},
+}};
+
+std::string_view known_as(std::string_view wanted, std::span<const std::string_view> known) {
+  const auto* other =
+      std::ranges::find(kOtherWords, wanted, &decltype(kOtherWords)::value_type::first);
+  if (other == kOtherWords.end()) return {};
+  return std::ranges::find(known, other->second) == known.end() ? "" : other->second;
+}
+
 std::string meant(std::string_view wanted, std::span<const std::string_view> known) {
-  const std::string_view near = nearest_name(wanted, known);
+  std::string_view near = nearest_name(wanted, known);
+  if (near.empty()) near = known_as(wanted, known);
   return near.empty() ? "" : fmt::format("did you mean {}?", in_quotes(near));
 }
 

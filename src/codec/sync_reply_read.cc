@@ -19,6 +19,7 @@ constexpr Field<MapItem> kMapFields[] = {
      kRequired},
     {"item", [](Reading& in, NodeIx node, MapItem& out) { read_text(in, node, out.item); },
      kRequired},
+    {"as", [](Reading& in, NodeIx node, MapItem& out) { read_text(in, node, out.as); }},
 };
 
 struct AssignmentDraft {
@@ -59,6 +60,8 @@ constexpr Field<Draft> kAssignmentFields[] = {
                Draft& out) { read_object(in, node, "", kMapFields, out.order.map.emplace()); }},
     {"params",
      [](Reading& in, NodeIx node, Draft& out) { read_passed_object(in, node, out.order.params); }},
+    {"inputs",
+     [](Reading& in, NodeIx node, Draft& out) { read_passed_object(in, node, out.order.inputs); }},
     {"timeout_ms", [](Reading& in, NodeIx node,
                       Draft& out) { read_millis(in, node, out.assignment.execution_timeout); }},
     {"checkpoint",
@@ -124,6 +127,7 @@ constexpr Field<SyncReply> kReplyFields[] = {
     {"assignments", read_assignments},
     {"stops", read_stops},
     {"stale", read_stale},
+    {"drain", [](Reading& in, NodeIx node, SyncReply& out) { read_flag(in, node, out.drain); }},
 };
 
 }  // namespace

@@ -75,9 +75,20 @@ std::uint32_t position_in_map(const PlannedWork& work, const TaskId& task) {
   return task.index - node.first_task;
 }
 
-void write_map(JsonWriter& json, std::uint32_t index, std::string_view item) {
+MapItem item_of(const PlannedWork& work, const MapSpec& map, const TaskId& task) {
+  const std::uint32_t position = position_in_map(work, task);
+  return {.index = position, .item = item_text(map, position), .as = map.as};
+}
+
+void write_map(JsonWriter& json, const MapItem& map) {
   json.key("map").begin_object();
-  json.field("index", index).field("item", item).end_object();
+  json.field("index", map.index).field("item", std::string_view(map.item));
+  if (map.as != MapItem{}.as) json.field("as", std::string_view(map.as));
+  json.end_object();
+}
+
+void write_inputs(JsonWriter& json, std::string_view inputs) {
+  if (!inputs.empty()) json.key("inputs").raw(inputs);
 }
 
 class AssignmentWriter {
@@ -122,15 +133,15 @@ class AssignmentWriter {
                .at = at,
                .bytes = out_.size() - at};
     }
-    if (!spec.map) return;
-    const std::uint32_t position = position_in_map(work, task);
-    write_map(json_, position, item_text(*spec.map, position));
+    write_inputs(json_, work.inputs);
+    if (spec.map) write_map(json_, item_of(work, *spec.map, task));
   }
 
   void write_order(const WorkOrder& order) {
     write_definition(json_, {order.task, order.dag, order.command, order.resources, order.outputs,
                              order.params});
-    if (order.map) write_map(json_, order.map->index, order.map->item);
+    write_inputs(json_, order.inputs);
+    if (order.map) write_map(json_, *order.map);
   }
 
   std::string& out_;
@@ -181,6 +192,7 @@ std::string write_sync_reply(const SyncReply& reply) {
   write_assignments(out, json, reply);
   write_stops(json, reply);
   write_stale(json, reply);
+  if (reply.drain) json.field("drain", true);
   json.end_object();
   return out;
 }
@@ -192,13 +204,11 @@ WorkOrder order_from(const PlannedWork& work, const Attempt& attempt) {
   order.dag = work.plan->spec.name;
   order.task = spec.name;
   order.command = spec.command;
-  if (spec.map) {
-    const std::uint32_t position = position_in_map(work, attempt.task);
-    order.map = MapItem{.index = position, .item = item_text(*spec.map, position)};
-  }
+  if (spec.map) order.map = item_of(work, *spec.map, attempt.task);
   order.resources = spec.requirements.resources;
   order.outputs = spec.outputs;
   order.params = params_of(work);
+  order.inputs = work.inputs;
   return order;
 }
 

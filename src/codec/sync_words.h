@@ -36,10 +36,11 @@ inline constexpr std::array<Word<Failed::Cause>, 4> kFailedCauses{{
     {"could_not_start", Failed::Cause::kCouldNotStart},
 }};
 
-inline constexpr std::array<Word<Released::Cause>, 3> kReleasedCauses{{
+inline constexpr std::array<Word<Released::Cause>, 4> kReleasedCauses{{
     {"drained", Released::Cause::kDrained},
     {"self_fenced", Released::Cause::kSelfFenced},
     {"stopped", Released::Cause::kStopped},
+    {"not_started", Released::Cause::kNotStarted},
 }};
 
 inline constexpr std::array<Word<Leaving>, 3> kLeavingWords{{

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdlib>
 #include <limits>
 #include <span>
 
@@ -9,6 +11,8 @@
 
 namespace vortex::codec {
 namespace {
+
+constexpr int kExponentMax = 18;
 
 // Wide enough for every amount times every unit, before the limits are looked at.
 __extension__ using Wide = __int128;
@@ -82,6 +86,30 @@ Amount parse_amount(std::string_view text, std::span<const Unit> units, const Wo
   return scale_number(text.substr(0, end), unit->scale, words);
 }
 
+// 2E-1, as some programs write 0.2, with its point where it belongs. What is none stays as it is.
+std::string without_exponent(std::string_view number) {
+  const std::size_t mark = std::min(number.find_first_of("eE"), number.size());
+  const std::size_t point = std::min(number.find('.'), mark);
+  int shift = 0;
+  const char* from = number.data() + mark + 1;
+  const char* end = number.data() + number.size();
+  if (mark == number.size() || from == end) return std::string(number);
+  if (*from == '+') ++from;
+  const auto read = std::from_chars(from, end, shift);
+  const bool fine = read.ec == std::errc{} && read.ptr == end && std::abs(shift) <= kExponentMax;
+  if (!fine || point == 0) return std::string(number);
+  std::string digits(number.substr(0, point));
+  if (point < mark) digits += number.substr(point + 1, mark - point - 1);
+  auto at = static_cast<std::ptrdiff_t>(point) + shift;
+  if (at <= 0) {
+    digits.insert(0, static_cast<std::size_t>(1 - at), '0');
+    at = 1;
+  }
+  const auto whole = static_cast<std::size_t>(at);
+  if (whole >= digits.size()) return digits + std::string(whole - digits.size(), '0');
+  return digits.insert(whole, 1, '.');
+}
+
 std::string amount_text(std::int64_t amount, std::span<const Unit> units) {
   for (const Unit& unit : units) {
     if (amount % unit.scale == 0) return fmt::format("{}{}", amount / unit.scale, unit.name);
@@ -114,8 +142,8 @@ std::string size_text(std::int64_t bytes) {
 
 std::expected<std::int64_t, AmountFault> parse_thousandths(std::string_view number) {
   return scale_number(
-      number, 1'000,
-      {.not_one = "is not a plain decimal number", .too_fine = "is finer than a thousandth"});
+      without_exponent(number), 1'000,
+      {.not_one = "is not a decimal number", .too_fine = "is finer than a thousandth"});
 }
 
 std::string thousandths_text(std::int64_t thousandths) {

@@ -72,8 +72,10 @@ struct MapSpec {
   std::variant<std::vector<std::string>, MapRange> over;
   std::uint32_t max_parallel = 0;             // 0: no limit
   std::optional<std::uint32_t> max_failures;  // more than this many stop the rest; up to it is fine
+  std::string as = "item";                    // what expressions call the item: map.<as>
 };
 
+// Texts may hold expressions (model/expression.h), except for a script that a shell reads.
 struct CommandLine {
   std::vector<std::string> argv;
   std::vector<std::string> shell;  // empty: no shell
@@ -97,11 +99,23 @@ struct NodeSpec {
   std::vector<std::string> outputs;
 };
 
+enum class ParamType : std::uint8_t { kString, kNumber, kBoolean, kList, kObject };
+
+// A value that each run is given when it is submitted.
+struct ParamSpec {
+  std::string name;
+  ParamType type = ParamType::kString;
+  // Its default, as compact JSON; unset: each run must give it.
+  std::optional<std::string> fallback = {};
+  std::string help = {};
+};
+
 struct DagSpec {
   std::string name;
   std::vector<NodeSpec> nodes;
   bool barrier_levels = false;  // a level starts only when every lower one is complete
   std::optional<Duration> run_timeout;
+  std::vector<ParamSpec> params;  // empty: any params are taken as they are
 };
 
 }  // namespace vortex

@@ -104,6 +104,8 @@ Complaint complain_of_map(const NodeSpec& node) {
   if (!node.map) return std::nullopt;
   const MapSpec& map = *node.map;
   if (auto c = complain_of_number("max_parallel", map.max_parallel, 0, kParallelMax)) return c;
+  if (auto c = complain_of_name("'as' of the map", map.as)) return c;
+  if (map.as == "index") return "'as' of the map is 'index', which already is its number";
   if (const auto* range = std::get_if<MapRange>(&map.over)) return complain_of_range(*range);
   const auto& items = std::get<std::vector<std::string>>(map.over);
   if (items.empty()) return "the map's list is empty";
@@ -126,6 +128,16 @@ Complaint complain_of_node_command(const NodeSpec& node) {
 }
 
 }  // namespace
+
+Complaint complain_of_param(const ParamSpec& param) {
+  if (auto c = complain_of_name("param", param.name)) return c;
+  if (auto c = complain_of_enum("type of a param", param.type, ParamType::kObject)) return c;
+  const LineRule rule{.bytes_min = 0, .bytes_max = kHelpBytesMax};
+  if (auto c = complain_of_line("help of the param", param.help, rule)) return c;
+  if (!param.fallback || param.fallback->size() <= kFallbackBytesMax) return std::nullopt;
+  return fmt::format("the default has {} bytes; at most {} are allowed", param.fallback->size(),
+                     kFallbackBytesMax);
+}
 
 Complaint complain_of_values(const NodeSpec& node) {
   for (const auto check :

@@ -25,9 +25,13 @@ inline constexpr std::int64_t kParallelMax = 1'000'000;
 
 inline constexpr std::size_t kLabelBytesMax = 256;  // a label's value, a runtime, a worker
 inline constexpr std::size_t kEntriesMax = 64;      // labels, named resources
-inline constexpr std::size_t kListMax = 1'000;      // outputs, exit codes
+inline constexpr std::size_t kListMax = 1'000;      // outputs, exit codes, params
+inline constexpr std::size_t kHelpBytesMax = 1'000;
+inline constexpr std::size_t kFallbackBytesMax = 65'536;
 
 // The first complaint about the node's values, if any. Name and needs are not looked at.
 Complaint complain_of_values(const NodeSpec& node);
+// About one param by itself; whether its default has its type is the codec's question.
+Complaint complain_of_param(const ParamSpec& param);
 
 }  // namespace vortex

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/assert.h"
+#include "model/expression_check.h"
 #include "model/graph.h"
 #include "model/map_items.h"
 #include "model/plan_check.h"
@@ -52,6 +53,20 @@ std::expected<void, DagError> link_nodes(DagPlan& plan) {
   return {};
 }
 
+std::expected<void, DagError> link_inputs(DagPlan& plan) {
+  ExpressionScan scan = scan_expressions(plan.spec, 1);
+  if (scan.faults.empty()) scan.faults = find_unneeded(plan, scan.uses, 1);
+  if (!scan.faults.empty()) {
+    return std::unexpected(to_dag_error(plan.spec, std::move(scan.faults.front())));
+  }
+  for (const OutputUse& use : scan.uses) plan.nodes[use.node].inputs.push_back(use.from);
+  for (PlanNode& node : plan.nodes) {
+    std::sort(node.inputs.begin(), node.inputs.end());
+    node.inputs.erase(std::unique(node.inputs.begin(), node.inputs.end()), node.inputs.end());
+  }
+  return {};
+}
+
 }  // namespace
 
 std::uint32_t DagPlan::node_of_task(std::uint32_t task_index) const {
@@ -81,6 +96,7 @@ std::expected<PlanPtr, DagError> compile(DagSpec spec, const DagLimits& limits) 
   for (std::uint32_t i = 0; i < plan->nodes.size(); ++i) {
     plan->nodes_by_level[plan->nodes[i].level].push_back(i);
   }
+  if (auto linked = link_inputs(*plan); !linked) return std::unexpected(std::move(linked).error());
   plan->digest = digest_of(plan->spec);
   return plan;
 }

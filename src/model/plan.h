@@ -4,6 +4,7 @@
 // Immutable and shared by all runs of it. `compile` refuses what can not run, naming the node, and
 // never asserts on input. Tasks of node n have the indexes first_task .. first_task + tasks - 1.
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <memory>
@@ -28,6 +29,8 @@ struct PlanNode {
   std::uint32_t tasks = 1;
   std::vector<std::uint32_t> needs;
   std::vector<std::uint32_t> needed_by;
+  // Nodes whose outputs its expressions refer to, lowest first; all are needed, if not directly.
+  std::vector<std::uint32_t> inputs;
 };
 
 struct DagPlan {
@@ -43,6 +46,12 @@ struct DagPlan {
   // The item of a map for one of its tasks, as the task sees it; empty for plain nodes.
   std::string map_item(std::uint32_t task_index) const;
 };
+
+// The nodes whose outputs must go with an order of this node; mostly none. Decided by `compile`.
+inline const std::vector<std::uint32_t>& upstream_outputs_needed(const DagPlan& plan,
+                                                                 std::uint32_t node) {
+  return plan.nodes[node].inputs;
+}
 
 using PlanPtr = std::shared_ptr<const DagPlan>;
 
@@ -62,8 +71,11 @@ struct DagError {
     kBadValue,
   };
   Kind kind;
-  std::string node;    // the node concerned, empty for the DAG itself
-  std::string detail;  // what is wrong with it, with the values
+  std::string node;                      // the node concerned, empty for the DAG itself
+  std::string detail;                    // what is wrong with it, with the values
+  std::vector<std::string> member = {};  // the way to it within the node, where it is known
+  std::size_t offset = 0;                // in the member's text
+  std::string help = {};                 // what to do; may be empty
 };
 
 std::expected<PlanPtr, DagError> compile(DagSpec spec, const DagLimits& limits);

@@ -62,10 +62,31 @@ Fault find_duplicate_name(const DagSpec& spec) {
       fmt::format("nodes {} and {} have the same name", twice->second, std::next(twice)->second)};
 }
 
+Fault find_bad_param(const DagSpec& spec) {
+  if (spec.params.size() > kListMax) {
+    return DagError{
+        Kind::kBadValue,
+        "",
+        fmt::format("{} params are too many; the limit is {}", spec.params.size(), kListMax),
+        {"params"}};
+  }
+  std::vector<std::string_view> names;
+  for (const ParamSpec& param : spec.params) {
+    if (auto c = complain_of_param(param)) {
+      return DagError{Kind::kBadValue, "", *std::move(c), {"params", param.name}};
+    }
+    names.push_back(param.name);
+  }
+  auto c = complain_of_twice("param", std::move(names));
+  if (!c) return std::nullopt;
+  return DagError{Kind::kBadValue, "", *std::move(c), {"params"}};
+}
+
 Fault find_bad_value(const DagSpec& spec) {
   if (auto c = complain_of_timeout("run timeout", spec.run_timeout)) {
-    return DagError{Kind::kBadValue, "", *std::move(c)};
+    return DagError{Kind::kBadValue, "", *std::move(c), {"timeout"}};
   }
+  if (auto fault = find_bad_param(spec)) return fault;
   for (const NodeSpec& node : spec.nodes) {
     if (auto c = complain_of_values(node)) {
       return DagError{Kind::kBadValue, node.name, *std::move(c)};

@@ -1,6 +1,7 @@
 #include "model/spec_digest.h"
 
 #include <concepts>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -13,6 +14,8 @@
 // that is added to the specification and forgotten here does not compile.
 namespace vortex {
 namespace {
+
+constexpr std::uint64_t kMapAsFollows = 0xFFFF'FFFF'0000'0001;
 
 class SpecHasher {
  public:
@@ -64,10 +67,17 @@ class SpecHasher {
     all(first, last, step);
   }
   void add(const MapSpec& map) {
-    const auto& [over, max_parallel, max_failures] = map;
+    const auto& [over, max_parallel, max_failures, as] = map;
     add(over.index());
     std::visit([this](const auto& items) { add(items); }, over);
     all(max_parallel, max_failures);
+    // Younger than the first digests: only told where it says something. The number is one that
+    // no length can have, so it cannot pass for what comes next.
+    if (as != MapSpec{}.as) all(kMapAsFollows, as);
+  }
+  void add(const ParamSpec& param) {
+    const auto& [name, type, fallback, help] = param;
+    all(name, type, fallback, help);
   }
   void add(const CommandLine& command) {
     const auto& [argv, shell, env, workdir] = command;
@@ -80,8 +90,9 @@ class SpecHasher {
         scheduled_timeout, stale_after, map, command, outputs);
   }
   void add(const DagSpec& spec) {
-    const auto& [name, nodes, barrier_levels, run_timeout] = spec;
+    const auto& [name, nodes, barrier_levels, run_timeout, params] = spec;
     all(name, nodes, barrier_levels, run_timeout);
+    if (!params.empty()) add(params);  // younger than the first digests
   }
 
  private:

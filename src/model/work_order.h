@@ -17,6 +17,7 @@ namespace vortex {
 struct MapItem {
   std::uint32_t index = 0;  // within its map
   std::string item;
+  std::string as = "item";  // what expressions call it
   friend bool operator==(const MapItem&, const MapItem&) = default;
 };
 
@@ -29,6 +30,9 @@ struct WorkOrder {
   Resources resources;
   std::vector<std::string> outputs;  // names it must write
   std::string params;                // of the run, as JSON
+  // Outputs of the tasks that its expressions refer to, as one JSON object by name of the task;
+  // empty: none.
+  std::string inputs;
 };
 
 }  // namespace vortex

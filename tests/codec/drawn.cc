@@ -127,6 +127,7 @@ MapSpec drawn_map(Rng& rng) {
   }
   if (rng.chance(500)) map.max_parallel = static_cast<std::uint32_t>(rng.below(kParallelMax + 1));
   if (rng.chance(500)) map.max_failures = static_cast<std::uint32_t>(drawn_number(rng));
+  if (rng.chance(300)) map.as = drawn_name(rng);
   return map;
 }
 
@@ -150,6 +151,17 @@ NodeSpec drawn_node(Rng& rng, const std::vector<NodeSpec>& before) {
   node.command = drawn_command(rng);
   node.outputs = drawn_names(rng);
   return node;
+}
+
+ParamSpec drawn_param(Rng& rng, const std::string& name) {
+  constexpr std::array<std::string_view, 5> kValues{R"("a\"b")", "-1.50", "true", "[1,[]]",
+                                                    R"({"k":null})"};
+  ParamSpec param;
+  param.name = name;
+  param.type = static_cast<ParamType>(rng.below(5));
+  if (rng.chance(500)) param.fallback = kValues[static_cast<std::size_t>(param.type)];
+  if (rng.chance(500)) param.help = drawn_line(rng);
+  return param;
 }
 
 Attempt drawn_attempt(Rng& rng) {
@@ -202,10 +214,12 @@ Assignment drawn_assignment(Rng& rng) {
   order.command = drawn_command(rng);
   if (rng.chance(500)) {
     order.map = MapItem{static_cast<std::uint32_t>(drawn_number(rng)), drawn_text(rng)};
+    if (rng.chance(300)) order.map->as = drawn_name(rng);
   }
   order.resources = drawn_resources(rng);
   order.outputs = drawn_names(rng);
   if (rng.chance(500)) order.params = drawn_object(rng);
+  if (rng.chance(300)) order.inputs = drawn_object(rng);
   assignment.work = std::make_shared<const WorkOrder>(std::move(order));
   assignment.execution_timeout = millis(static_cast<std::int64_t>(drawn_number(rng) >> 20U));
   assignment.checkpoint = drawn_bytes(rng);
@@ -228,7 +242,7 @@ std::string drawn_text(Rng& rng) {
                                                      "€",
                                                      "\x7f",
                                                      "\xF0\x9F\x98\x80",
-                                                     "${{ map.file }}"};
+                                                     "$${{ map.file }}"};
   std::string text;
   for (std::uint64_t i = rng.below(6); i > 0; --i) text += one_of(rng, kPieces);
   return text;
@@ -249,6 +263,7 @@ DagSpec drawn_dag(Rng& rng) {
   }
   spec.barrier_levels = rng.chance(500);
   spec.run_timeout = drawn_timeout(rng);
+  for (const std::string& name : drawn_names(rng)) spec.params.push_back(drawn_param(rng, name));
   return spec;
 }
 

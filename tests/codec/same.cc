@@ -55,10 +55,11 @@ constexpr auto kSame = [](const auto& a, const auto& b) { return same(a, b); };
 }  // namespace
 
 bool same(const WorkOrder& a, const WorkOrder& b) {
-  const auto& [task_text, dag, task, command, map, resources, outputs, params] = a;
+  const auto& [task_text, dag, task, command, map, resources, outputs, params, inputs] = a;
   return same(command, b.command) &&
-         std::tie(task_text, dag, task, map, resources, outputs, params) ==
-             std::tie(b.task_text, b.dag, b.task, b.map, b.resources, b.outputs, b.params);
+         std::tie(task_text, dag, task, map, resources, outputs, params, inputs) ==
+             std::tie(b.task_text, b.dag, b.task, b.map, b.resources, b.outputs, b.params,
+                      b.inputs);
 }
 
 bool same(const SyncRequest& a, const SyncRequest& b) {
@@ -73,8 +74,8 @@ bool same(const SyncRequest& a, const SyncRequest& b) {
 }
 
 bool same(const SyncReply& a, const SyncReply& b) {
-  const auto& [mark, seq_seen, lease, assignments, stops, stale] = a;
-  return std::tie(mark, seq_seen, lease) == std::tie(b.mark, b.seq_seen, b.lease) &&
+  const auto& [mark, seq_seen, lease, assignments, stops, stale, drain] = a;
+  return std::tie(mark, seq_seen, lease, drain) == std::tie(b.mark, b.seq_seen, b.lease, b.drain) &&
          std::ranges::equal(assignments, b.assignments, kSame) &&
          std::ranges::equal(stops, b.stops, kSame) && std::ranges::equal(stale, b.stale, kSame);
 }

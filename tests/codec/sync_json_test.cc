@@ -230,6 +230,26 @@ TEST(SyncReplyJson, ParamsOfTwoRunsOfOneDagAreNotConfused) {
   EXPECT_EQ(std::get<OrderPtr>(read->assignments[1].work)->params, R"({"n":2})");
 }
 
+TEST(SyncReplyJson, OutputsOfEarlierTasksGoWithTheOrderThatReadsThem) {
+  SyncReply reply = reply_for_map();
+  auto& work = std::get<PlannedWork>(reply.assignments[0].work);
+  DagSpec spec = work.plan->spec;
+  spec.nodes[1].map->as = "file";
+  work.plan = *compile(spec, {});
+  work.inputs = R"({"list":{"total":2}})";
+  const std::string written = write_sync_reply(reply);
+  EXPECT_NE(written.find(R"("run":["convert"],"inputs":{"list":{"total":2}},)"
+                         R"("map":{"index":0,"item":"a.jpg","as":"file"})"),
+            written.npos)
+      << written;
+  const auto read = read_sync_reply(written);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(std::get<OrderPtr>(read->assignments[0].work)->inputs, work.inputs);
+  EXPECT_EQ(std::get<OrderPtr>(read->assignments[0].work)->map->as, "file");
+  EXPECT_EQ(std::get<OrderPtr>(read->assignments[1].work)->inputs, "");
+  EXPECT_EQ(std::get<OrderPtr>(read->assignments[1].work)->map->as, "item");
+}
+
 TEST(SyncReplyJson, BadRepliesAreRefusedAtTheirPlace) {
   const BadDocument kBad[] = {
       {"{}", "", 1, 1, "the document has no 'mark'"},

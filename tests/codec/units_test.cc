@@ -66,7 +66,13 @@ TEST(Units, ThousandthsAreDecimalNumbers) {
   EXPECT_EQ(parse_thousandths("0.001"), 1);
   EXPECT_EQ(parse_thousandths("2"), 2'000);
   EXPECT_EQ(parse_thousandths("0.0005").error(), "is finer than a thousandth");
-  EXPECT_FALSE(parse_thousandths("1e3").has_value());
+  EXPECT_EQ(parse_thousandths("2E-1"), 200) << "as some programs write 0.2";
+  EXPECT_EQ(parse_thousandths("1e3"), 1'000'000);
+  EXPECT_EQ(parse_thousandths("1.25e+1"), 12'500);
+  EXPECT_EQ(parse_thousandths("5e-4").error(), "is finer than a thousandth");
+  EXPECT_FALSE(parse_thousandths("1e").has_value());
+  EXPECT_FALSE(parse_thousandths("1e99").has_value());
+  EXPECT_FALSE(parse_thousandths("e3").has_value());
   EXPECT_FALSE(parse_thousandths("-1").has_value());
   EXPECT_EQ(thousandths_text(1'500), "1.5");
   EXPECT_EQ(thousandths_text(1), "0.001");

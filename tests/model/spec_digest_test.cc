@@ -38,6 +38,12 @@ std::map<std::string, Change> dag_changes() {
       {"barrier", [](auto& d, auto&) { d.barrier_levels = true; }},
       {"run_timeout", [](auto& d, auto&) { d.run_timeout = seconds(1); }},
       {"run_timeout zero", [](auto& d, auto&) { d.run_timeout = seconds(0); }},
+      {"param", [](auto& d, auto&) { d.params = {{.name = "p"}}; }},
+      {"param name", [](auto& d, auto&) { d.params = {{.name = "q"}}; }},
+      {"param type", [](auto& d, auto&) { d.params = {{.name = "p", .type = ParamType::kList}}; }},
+      {"param default", [](auto& d, auto&) { d.params = {{.name = "p", .fallback = "\"\""}}; }},
+      {"param help", [](auto& d, auto&) { d.params = {{.name = "p", .help = "h"}}; }},
+      {"params more", [](auto& d, auto&) { d.params = {{.name = "p"}, {.name = "q"}}; }},
       {"node more", [](auto& d, auto&) { d.nodes.push_back(node("d")); }},
       {"node less", [](auto& d, auto&) { d.nodes.erase(d.nodes.begin()); }},
       {"nodes swapped", [](auto& d, auto&) { std::swap(d.nodes[0], d.nodes[1]); }},
@@ -88,6 +94,7 @@ std::map<std::string, Change> policy_changes() {
       {"map first", [](auto&, auto& n) { n.map = range(2, 9); }},
       {"map last", [](auto&, auto& n) { n.map = range(1, 8); }},
       {"map step", [](auto&, auto& n) { n.map = range(1, 9, 2); }},
+      {"map as", [](auto&, auto& n) { n.map->as = "file"; }},
       {"max_parallel", [](auto&, auto& n) { n.map->max_parallel = 1; }},
       {"max_failures", [](auto&, auto& n) { n.map->max_failures = 0; }},
       {"max_failures more", [](auto&, auto& n) { n.map->max_failures = 1; }},
@@ -96,6 +103,16 @@ std::map<std::string, Change> policy_changes() {
 
 TEST(SpecDigest, IsTheSameForTheSameSpecification) {
   EXPECT_EQ(digest_of(full()), digest_of(full()));
+}
+
+// Digests are kept on disk: one that changed would make a stored DAG another one.
+TEST(SpecDigest, StaysWhatItWasWhereNothingNewIsSaid) {
+  EXPECT_EQ(digest_of(dag({node("a")})), 0x54b705db4a59d89fU);
+  DagSpec spec = full();
+  EXPECT_EQ(digest_of(spec), 0x09ee74a331b1d84aU);
+  spec.nodes[2].map = list({"x", "y"});
+  spec.run_timeout = seconds(1);
+  EXPECT_EQ(digest_of(spec), 0x2f5888db2f5d8765U);
 }
 
 TEST(SpecDigest, NoTwoChangesOfAnyFieldGiveTheSameDigest) {

@@ -1,0 +1,295 @@
+#include "codec/dag_schema.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/assert.h"
+#include "codec/dag_words.h"
+#include "codec/document.h"
+#include "codec/json_writer.h"
+#include "model/command_check.h"
+#include "model/node_check.h"
+#include "model/text_check.h"
+
+namespace vortex::codec {
+namespace {
+
+struct Key {
+  std::string_view name;
+  std::string schema;  // without the description
+  std::string_view about;
+};
+
+// ---- Values ----
+
+constexpr std::string_view kText = R"({"type":"string"})";
+constexpr std::string_view kFlag = R"({"type":"boolean"})";
+constexpr std::string_view kTexts = R"({"type":"array","items":{"type":"string"}})";
+constexpr std::string_view kPairs = R"({"type":"object","additionalProperties":{"type":"string"}})";
+constexpr std::string_view kDuration =
+    R"({"type":"string","pattern":"^[0-9]+(\\.[0-9]+)?(us|ms|s|m|h|d)$"})";
+constexpr std::string_view kSize =
+    R"({"type":"string","pattern":"^[0-9]+(\\.[0-9]+)?(B|KB|MB|GB|KiB|MiB|GiB)$"})";
+constexpr std::string_view kNamePattern = R"("pattern":"^[A-Za-z0-9][A-Za-z0-9_.-]*$")";
+
+std::string name() {
+  return fmt::format(R"({{"type":"string","maxLength":{},{}}})", kNameBytesMax, kNamePattern);
+}
+
+std::string names_of_members() {
+  return fmt::format(R"("propertyNames":{{"maxLength":{},{}}})", kNameBytesMax, kNamePattern);
+}
+
+std::string whole(std::int64_t low, std::int64_t high) {
+  return fmt::format(R"({{"type":"integer","minimum":{},"maximum":{}}})", low, high);
+}
+
+template <class Enum, std::size_t N>
+std::string words(const std::array<Word<Enum>, N>& table) {
+  std::string out = R"({"enum":[)";
+  for (std::size_t i = 0; i < N; ++i) {
+    out += fmt::format("{}\"{}\"", i == 0 ? "" : ",", table[i].first);
+  }
+  return out + "]}";
+}
+
+std::string with_about(std::string_view schema, std::string_view about) {
+  VX_ASSERT(schema.starts_with('{'));
+  std::string out = "{\"description\":";
+  JsonWriter(out).text(about);
+  if (schema != "{}") out += ',';
+  return out.append(schema, 1);
+}
+
+// An object with these keys and no others.
+std::string object(std::span<const Key> keys, std::string_view more = {}) {
+  std::string out = R"({"type":"object","additionalProperties":false)";
+  if (!more.empty()) out.append(",").append(more);
+  out += R"(,"properties":{)";
+  for (const Key& key : keys) {
+    if (&key != keys.data()) out += ',';
+    out += fmt::format("\"{}\":{}", key.name, with_about(key.schema, key.about));
+  }
+  return out + "}}";
+}
+
+std::string text(std::string_view schema) { return std::string(schema); }
+
+// ---- Parts ----
+
+std::string retry() {
+  const std::array<Key, 6> keys{{
+      {"attempts", whole(0, kRetriesMax), "Retries after the first try; 0: none."},
+      {"backoff", words(kBackoffKinds), "How the wait grows from retry to retry."},
+      {"delay", text(kDuration), "The first wait."},
+      {"max_delay", text(kDuration), "No wait is longer."},
+      {"jitter", R"({"type":"number","minimum":0,"maximum":1})",
+       "The part of each wait that is drawn by chance."},
+      {"unless_exit", R"({"type":"array","items":{"type":"integer","minimum":1,"maximum":255}})",
+       "Exit codes that no retry would cure."},
+  }};
+  return object(keys);
+}
+
+std::string resources() {
+  const std::array<Key, 3> keys{{
+      {"cpu", R"({"type":"number","minimum":0})", "Cores, such as 1.5."},
+      {"memory", text(kSize), "Such as 512MiB."},
+      {"named",
+       fmt::format(R"({{"type":"object","additionalProperties":{}}})", whole(0, kAmountMax)),
+       "Amounts of what the workers offer under names of your own."},
+  }};
+  return object(keys);
+}
+
+std::string map() {
+  const std::array<Key, 3> range{{
+      {"from", R"({"type":"integer"})", "The first number."},
+      {"to", R"({"type":"integer"})", "The last number."},
+      {"step", R"({"type":"integer","not":{"const":0}})", "From one to the next; 1 by default."},
+  }};
+  const std::array<Key, 1> over{{
+      {"range", object(range, R"("required":["from","to"])"), "Numbers instead of a list."},
+  }};
+  const std::array<Key, 4> keys{{
+      {"over",
+       fmt::format(R"({{"oneOf":[{{"type":"array","minItems":1,"items":{}}},{}]}})", kText,
+                   object(over, R"("required":["range"])")),
+       "One task for each item."},
+      {"as",
+       fmt::format(R"({{"type":"string","maxLength":{},{},"not":{{"const":"index"}}}})",
+                   kNameBytesMax, kNamePattern),
+       "What expressions call the item: map.NAME; 'item' by default."},
+      {"max_parallel", whole(0, kParallelMax), "How many run at once; 0: no limit."},
+      {"max_failures", whole(0, 4'294'967'295), "More failed tasks than this stop the rest."},
+  }};
+  return object(keys, R"("required":["over"])");
+}
+
+std::string matrix() {
+  return R"({"type":"object","minProperties":1,"additionalProperties":{"type":"array",)"
+         R"("minItems":1,"items":{"type":["string","number","boolean"]}}})";
+}
+
+std::vector<Key> shared_keys() {
+  return {
+      {"shell", text(kTexts), "The words that start the shell for a script, such as [bash, -euc]."},
+      {"env", text(kPairs), "Environment variables; expressions are allowed."},
+      {"workdir", text(kText), "Where the command starts; expressions are allowed."},
+      {"retry", retry(), "What happens after a failure."},
+      {"queue", name(), "The queue it waits in; 'default' by default."},
+      {"priority", whole(-kPriorityMax, kPriorityMax), "Higher first; 0 by default."},
+      {"labels", text(kPairs), "Labels that a worker must have."},
+      {"runtime", text(kText), "The runtime that a worker must offer."},
+      {"resources", resources(), "What a worker must have free."},
+      {"exclusive", text(kFlag), "Never two copies at once, at the price of slower recovery."},
+      {"timeout", text(kDuration), "The longest that one attempt may run."},
+      {"scheduled_timeout", text(kDuration), "The longest wait between hand-over and start."},
+      {"stale_after", text(kDuration), "Without progress for so long it counts as stuck."},
+  };
+}
+
+std::string task() {
+  std::vector<Key> keys{
+      {"needs", fmt::format(R"({{"oneOf":[{},{}]}})", kText, kTexts),
+       "The task or tasks that come before this one."},
+      {"trigger_rule", words(kTriggerRules), "When it starts, judged by how its needs ended."},
+      {"run", fmt::format(R"({{"oneOf":[{},{}]}})", kText, kTexts),
+       "The words of the command, or with a shell one script."},
+      {"worker", text(kText), "Only on this worker."},
+      {"map", map(), "Many tasks of one definition."},
+      {"matrix", matrix(), "A task for every combination of the lists; read as matrix.KEY."},
+      {"outputs",
+       fmt::format(R"({{"type":"array","maxItems":{},"uniqueItems":true,"items":{}}})", kListMax,
+                   name()),
+       "Names that it writes to $VORTEX_OUTPUTS."},
+  };
+  for (Key& key : shared_keys()) keys.push_back(std::move(key));
+  return object(keys, R"("required":["run"],"not":{"required":["map","matrix"]})");
+}
+
+// A default has the type of its param.
+std::string param() {
+  struct TypeName {
+    ParamType type;
+    std::string_view json;
+  };
+  constexpr std::array<TypeName, 5> kTypes{{{ParamType::kString, "string"},
+                                            {ParamType::kNumber, "number"},
+                                            {ParamType::kBoolean, "boolean"},
+                                            {ParamType::kList, "array"},
+                                            {ParamType::kObject, "object"}}};
+  const std::array<Key, 3> keys{{
+      {"type", words(kParamTypes), "'string' by default."},
+      {"default", "{}", "The value of a run that gives none; without it each run must."},
+      {"help", fmt::format(R"({{"type":"string","maxLength":{}}})", kHelpBytesMax),
+       "What it is for, in one line."},
+  }};
+  std::string all = R"("allOf":[)";
+  for (const TypeName& type : kTypes) {
+    const bool usual = type.type == ParamType::kString;
+    all += fmt::format(R"({}{{"if":{{{}"properties":{{"type":{{"const":"{}"}}}}}},)"
+                       R"("then":{{"properties":{{"default":{{"type":"{}"}}}}}}}})",
+                       usual ? "" : ",", usual ? "" : R"("required":["type"],)",
+                       word_for(kParamTypes, type.type), type.json);
+  }
+  return object(keys, all + "]");
+}
+
+std::string whole_file() {
+  const std::array<Key, 7> keys{{
+      {"vortex", fmt::format(R"({{"const":{}}})", kDagVersion), "The version of this form."},
+      {"name", name(), "The DAG's name."},
+      {"timeout", text(kDuration), "The longest that a run may take."},
+      {"barrier", words(kBarriers), "levels: a level starts only when the one before is complete."},
+      {"params",
+       fmt::format(R"({{"type":"object",{},"maxProperties":{},"additionalProperties":{}}})",
+                   names_of_members(), kListMax, param()),
+       "Values that each run is given."},
+      {"defaults", object(shared_keys()), "What tasks have where they say nothing of their own."},
+      {"tasks",
+       fmt::format(R"({{"type":"object","minProperties":1,{},"additionalProperties":{}}})",
+                   names_of_members(), task()),
+       "The tasks by name."},
+  }};
+  return object(keys, R"("$schema":"http://json-schema.org/draft-07/schema#",)"
+                      R"("title":"vortex DAG file","required":["name","tasks"])");
+}
+
+// ---- For people ----
+
+class Indenter {
+ public:
+  Indenter(const Document& document, std::string& out) : document_(document), out_(out) {}
+
+  void write(NodeIx node) {
+    const NodeKind kind = document_.kind(node);
+    if (kind != NodeKind::kObject && kind != NodeKind::kArray) return write_plain(node);
+    const bool object = kind == NodeKind::kObject;
+    out_ += object ? '{' : '[';
+    ++depth_;
+    bool first = true;
+    const auto next_line = [&] {
+      if (!std::exchange(first, false)) out_ += ',';
+      out_.append("\n").append(2 * depth_, ' ');
+    };
+    if (object) {
+      document_.each_member(node, [&](NodeIx key, NodeIx value) {
+        next_line();
+        write_plain(key);
+        out_ += ": ";
+        write(value);
+      });
+    } else {
+      document_.each_item(node, [&](NodeIx item) {
+        next_line();
+        write(item);
+      });
+    }
+    --depth_;
+    if (!first) out_.append("\n").append(2 * depth_, ' ');
+    out_ += object ? '}' : ']';
+  }
+
+ private:
+  void write_plain(NodeIx node) {
+    JsonWriter json(out_);
+    switch (document_.kind(node)) {
+      case NodeKind::kText:
+        json.text(document_.text(node));
+        return;
+      case NodeKind::kFalse:
+      case NodeKind::kTrue:
+        json.boolean(document_.kind(node) == NodeKind::kTrue);
+        return;
+      default:
+        json.raw(document_.text(node));
+    }
+  }
+
+  const Document& document_;
+  std::string& out_;
+  std::size_t depth_ = 0;
+};
+
+}  // namespace
+
+std::string dag_schema() {
+  const std::string compact = whole_file();
+  Document document;
+  const auto fault = document.parse(compact);
+  VX_ASSERT(!fault);
+  std::string out;
+  Indenter(document, out).write(0);
+  return out + "\n";
+}
+
+}  // namespace vortex::codec

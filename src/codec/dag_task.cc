@@ -1,0 +1,275 @@
+// One task of a DAG, in either syntax: the tables of its members.
+#include "codec/dag_task.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "codec/dag_words.h"
+#include "codec/joined_fields.h"
+#include "codec/parts.h"
+#include "codec/reading.h"
+#include "codec/units.h"
+#include "model/expression.h"
+#include "model/node_check.h"
+
+namespace vortex::codec {
+namespace {
+
+using enum Presence;
+
+void read_delay(Reading& in, NodeIx node, Duration& out) {
+  read_duration(in, node, out, Duration{}, kDelayMax);
+}
+
+// ---- retry ----
+
+struct RetryDraft {
+  RetryPolicy retry;
+  bool has_max_delay = false;
+};
+
+void read_jitter(Reading& in, NodeIx node, RetryDraft& out) {
+  const NodeKind kind = in.document().kind(node);
+  const bool number = kind == NodeKind::kInteger || kind == NodeKind::kDecimal;
+  const auto permille = parse_thousandths(number ? in.document().text(node) : "");
+  if (!permille || *permille > kJitterPermilleMax) {
+    return in.wrong_type(node, "a number from 0 to 1 with at most three decimals");
+  }
+  out.retry.backoff.jitter_permille = static_cast<std::uint16_t>(*permille);
+}
+
+void read_unless_exit(Reading& in, NodeIx node, RetryDraft& out) {
+  if (!is_array(in, node)) return;
+  in.document().each_item(node, [&](NodeIx item) {
+    if (!in.full()) read_number(in, item, out.retry.unless_exit.emplace_back(), 1, 255);
+  });
+}
+
+constexpr Field<RetryDraft> kRetryFields[] = {
+    {"attempts",
+     [](Reading& in, NodeIx node, RetryDraft& out) {
+       read_number(in, node, out.retry.max_retries, 0, kRetriesMax);
+     }},
+    {"backoff",
+     [](Reading& in, NodeIx node, RetryDraft& out) {
+       read_word(in, node, kBackoffKinds, out.retry.backoff.kind);
+     }},
+    {"delay", [](Reading& in, NodeIx node,
+                 RetryDraft& out) { read_delay(in, node, out.retry.backoff.delay); }},
+    {"max_delay",
+     [](Reading& in, NodeIx node, RetryDraft& out) {
+       read_delay(in, node, out.retry.backoff.max_delay);
+       out.has_max_delay = true;
+     }},
+    {"jitter", read_jitter},
+    {"unless_exit", read_unless_exit},
+};
+
+void read_retry(Reading& in, NodeIx node, std::optional<RetryPolicy>& out) {
+  RetryDraft draft;
+  read_object(in, node, "", kRetryFields, draft);
+  Backoff& backoff = draft.retry.backoff;
+  if (!draft.has_max_delay) backoff.max_delay = std::max(backoff.max_delay, backoff.delay);
+  out = std::move(draft.retry);
+}
+
+// ---- map ----
+
+constexpr Field<MapRange> kRangeFields[] = {
+    {"from", [](Reading& in, NodeIx node, MapRange& out) { read_number(in, node, out.first); },
+     kRequired},
+    {"to", [](Reading& in, NodeIx node, MapRange& out) { read_number(in, node, out.last); },
+     kRequired},
+    {"step", [](Reading& in, NodeIx node, MapRange& out) { read_number(in, node, out.step); }},
+};
+
+constexpr Field<MapSpec> kOverFields[] = {
+    {"range",
+     [](Reading& in, NodeIx node, MapSpec& out) {
+       read_object(in, node, "", kRangeFields, out.over.emplace<MapRange>());
+     },
+     kRequired},
+};
+
+void read_over(Reading& in, NodeIx node, MapSpec& out) {
+  const NodeKind kind = in.document().kind(node);
+  if (kind == NodeKind::kObject) return read_object(in, node, "", kOverFields, out);
+  if (kind == NodeKind::kArray) {
+    return read_texts(in, node, out.over.emplace<std::vector<std::string>>());
+  }
+  if (kind == NodeKind::kText && has_expression_mark(in.document().text(node))) {
+    return in.problem(node, "a map over an expression is not supported yet",
+                      "write the list itself, or a range");
+  }
+  in.wrong_type(node, "a list of texts or a range",
+                R"(a range is {"range": {"from": 1, "to": 10}})");
+}
+
+constexpr Field<MapSpec> kMapFields[] = {
+    {"over", read_over, kRequired},
+    {"as", [](Reading& in, NodeIx node, MapSpec& out) { read_text(in, node, out.as); }},
+    {"max_parallel",
+     [](Reading& in, NodeIx node, MapSpec& out) {
+       read_number(in, node, out.max_parallel, 0, kParallelMax);
+     }},
+    {"max_failures", [](Reading& in, NodeIx node,
+                        MapSpec& out) { read_number(in, node, out.max_failures.emplace()); }},
+};
+
+// ---- members that have no default of the file ----
+
+// In YAML one text is a list of one.
+void read_needs(Reading& in, NodeIx node, TaskDraft& out) {
+  const bool yaml = in.document().syntax() == Syntax::kYaml;
+  if (!yaml || in.document().kind(node) != NodeKind::kText) {
+    return read_texts(in, node, out.spec.needs);
+  }
+  out.spec.needs.assign(1, std::string(in.document().text(node)));
+}
+
+constexpr Field<TaskDraft> kOwnFields[] = {
+    {"needs", read_needs},
+    {"trigger_rule", [](Reading& in, NodeIx node,
+                        TaskDraft& out) { read_word(in, node, kTriggerRules, out.spec.trigger); }},
+    {"run", [](Reading& in, NodeIx node, TaskDraft& out) { read_run(in, node, out.command); }},
+    {"worker", [](Reading& in, NodeIx node,
+                  TaskDraft& out) { read_text(in, node, out.spec.requirements.worker.text); }},
+    {"map",
+     [](Reading& in, NodeIx node, TaskDraft& out) {
+       out.map = node;
+       read_object(in, node, "", kMapFields, out.spec.map.emplace());
+     }},
+    {"outputs",
+     [](Reading& in, NodeIx node, TaskDraft& out) { read_texts(in, node, out.spec.outputs); }},
+};
+
+// ---- members that `defaults` of a YAML file may have too ----
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+// The newer value of a name wins, in the place of the older one.
+void merge_pairs(Pairs& out, Pairs newer) {
+  for (auto& [name, value] : newer) {
+    const auto at = std::ranges::find(out, name, &Pairs::value_type::first);
+    if (at == out.end()) {
+      out.emplace_back(std::move(name), std::move(value));
+    } else {
+      at->second = std::move(value);
+    }
+  }
+}
+
+void read_more_env(Reading& in, NodeIx node, TaskDraft& out) {
+  Pairs newer;
+  read_env(in, node, newer);
+  merge_pairs(out.command.command.env, std::move(newer));
+}
+
+void read_more_labels(Reading& in, NodeIx node, TaskDraft& out) {
+  Pairs newer;
+  read_labels(in, node, newer);
+  merge_pairs(out.spec.requirements.labels, std::move(newer));
+  std::ranges::sort(out.spec.requirements.labels);
+}
+
+constexpr Field<TaskDraft> kSharedFields[] = {
+    {"shell",
+     [](Reading& in, NodeIx node, TaskDraft& out) {
+       out.shell = node;
+       read_texts(in, node, out.command.command.shell);
+     }},
+    {"env", read_more_env},
+    {"workdir", [](Reading& in, NodeIx node,
+                   TaskDraft& out) { read_text(in, node, out.command.command.workdir); }},
+    {"retry",
+     [](Reading& in, NodeIx node, TaskDraft& out) { read_retry(in, node, out.spec.retry); }},
+    {"queue", [](Reading& in, NodeIx node,
+                 TaskDraft& out) { read_text(in, node, out.spec.requirements.queue); }},
+    {"priority",
+     [](Reading& in, NodeIx node, TaskDraft& out) {
+       read_number(in, node, out.spec.priority, -kPriorityMax, kPriorityMax);
+     }},
+    {"labels", read_more_labels},
+    {"runtime", [](Reading& in, NodeIx node,
+                   TaskDraft& out) { read_text(in, node, out.spec.requirements.runtime); }},
+    {"resources",
+     [](Reading& in, NodeIx node, TaskDraft& out) {
+       read_resources(in, node, out.spec.requirements.resources);
+     }},
+    {"exclusive",
+     [](Reading& in, NodeIx node, TaskDraft& out) { read_flag(in, node, out.spec.exclusive); }},
+    {"timeout", [](Reading& in, NodeIx node,
+                   TaskDraft& out) { read_timeout(in, node, out.spec.execution_timeout); }},
+    {"scheduled_timeout",
+     [](Reading& in, NodeIx node, TaskDraft& out) {
+       read_timeout(in, node, out.spec.scheduled_timeout);
+     }},
+    {"stale_after", [](Reading& in, NodeIx node,
+                       TaskDraft& out) { read_timeout(in, node, out.spec.stale_after); }},
+};
+
+// ---- members of YAML only ----
+
+constexpr Field<TaskDraft> kYamlFields[] = {
+    {"matrix", keep_node<&TaskDraft::matrix, TaskDraft>},
+    {"if", not_yet<TaskDraft>},
+    {"call", not_yet<TaskDraft>},
+    {"dag", not_yet<TaskDraft>},
+    {"concurrency", not_yet<TaskDraft>},
+    {"secrets", not_yet<TaskDraft>},
+    {"hooks", not_yet<TaskDraft>},
+};
+
+constexpr auto kTaskFields = joined(kOwnFields, kSharedFields);
+constexpr auto kYamlTaskFields = joined(kTaskFields.fields, kYamlFields);
+
+// A default shell is for scripts: a list of words means the same with and without it.
+void drop_foreign_shell(const Reading& in, TaskDraft& draft) {
+  if (draft.shell != 0) return;
+  const bool script =
+      draft.command.run != 0 && in.document().kind(draft.command.run) == NodeKind::kText;
+  if (!script) draft.command.command.shell.clear();
+}
+
+}  // namespace
+
+std::vector<std::string_view> task_keys() { return keys_of(kYamlTaskFields.fields); }
+std::vector<std::string_view> default_keys() { return keys_of(kSharedFields); }
+std::vector<std::string_view> retry_keys() { return keys_of(kRetryFields); }
+std::vector<std::string_view> map_keys() { return keys_of(kMapFields); }
+std::vector<std::string_view> range_keys() { return keys_of(kRangeFields); }
+
+void read_timeout(Reading& in, NodeIx node, std::optional<Duration>& out) {
+  Duration timeout{};
+  read_duration(in, node, timeout, micros(1), kForever);
+  out = timeout;
+}
+
+void read_defaults(Reading& in, NodeIx node, TaskDraft& out) {
+  read_object(in, node, "", kSharedFields, out);
+}
+
+NodeSpec read_task(Reading& in, const TaskNodes& at, const TaskDraft& defaults) {
+  TaskDraft draft = defaults;
+  draft.shell = 0;
+  draft.spec.name = in.document().text(at.key);
+  const bool yaml = in.document().syntax() == Syntax::kYaml;
+  if (!yaml) {
+    read_object(in, at.value, "task", kTaskFields.fields, draft);
+  } else {
+    read_object(in, at.value, "task", kYamlTaskFields.fields, draft);
+    drop_foreign_shell(in, draft);
+    if (draft.matrix != 0) read_matrix(in, draft);
+    const bool object = in.document().kind(at.value) == NodeKind::kObject;
+    if (object && draft.command.run == 0) in.missing_key(at.value, "run");
+  }
+  finish_command(in, draft.command);
+  draft.spec.command = std::move(draft.command.command);
+  return std::move(draft.spec);
+}
+
+}  // namespace vortex::codec

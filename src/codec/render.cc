@@ -1,0 +1,263 @@
+#include "codec/render.h"
+
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "base/assert.h"
+#include "codec/json_text.h"
+#include "codec/json_writer.h"
+#include "model/command_check.h"
+#include "model/text_check.h"
+
+namespace vortex::codec {
+namespace {
+
+struct Value {
+  enum class Kind : std::uint8_t {
+    kMissing,  // text: why
+    kNull,
+    kText,
+    kPlain,  // a number, true or false
+    kNode,   // a list or an object
+  };
+  Kind kind = Kind::kMissing;
+  std::string text;
+  const Document* document = nullptr;
+  NodeIx node = 0;
+};
+
+using Kind = Value::Kind;
+using Result = std::expected<Value, std::string>;
+
+Value text_value(std::string_view text) { return {Kind::kText, std::string(text)}; }
+Value missing(std::string why) { return {Kind::kMissing, std::move(why)}; }
+
+Value value_at(const Document& document, NodeIx node) {
+  switch (document.kind(node)) {
+    case NodeKind::kNull:
+      return {Kind::kNull, {}};
+    case NodeKind::kFalse:
+      return {Kind::kPlain, "false"};
+    case NodeKind::kTrue:
+      return {Kind::kPlain, "true"};
+    case NodeKind::kInteger:
+    case NodeKind::kDecimal:
+      return {Kind::kPlain, std::string(document.text(node))};
+    case NodeKind::kText:
+      return text_value(document.text(node));
+    case NodeKind::kArray:
+    case NodeKind::kObject:
+      return {Kind::kNode, {}, &document, node};
+  }
+  VX_ASSERT(false && "a value outside NodeKind");
+}
+
+// 0: not there.
+NodeIx member_of(const Document& document, NodeIx object, std::string_view name) {
+  NodeIx found = 0;
+  if (document.kind(object) != NodeKind::kObject) return found;
+  document.each_member(object, [&](NodeIx key, NodeIx value) {
+    if (document.text(key) == name) found = value;
+  });
+  return found;
+}
+
+NodeIx item_of(const Document& document, NodeIx array, std::uint32_t index) {
+  NodeIx found = 0;
+  if (document.kind(array) != NodeKind::kArray) return found;
+  document.each_item(array, [&](NodeIx item) {
+    if (index-- == 0) found = item;
+  });
+  return found;
+}
+
+std::string shown_step(const PathStep& step) {
+  if (const auto* key = std::get_if<std::string>(&step)) return in_quotes(*key);
+  return fmt::format("item {}", std::get<std::uint32_t>(step));
+}
+
+Value walk(Value value, const std::vector<PathStep>& steps) {
+  for (const PathStep& step : steps) {
+    NodeIx next = 0;
+    if (value.kind == Kind::kNode) {
+      const auto* key = std::get_if<std::string>(&step);
+      next = key != nullptr ? member_of(*value.document, value.node, *key)
+                            : item_of(*value.document, value.node, std::get<std::uint32_t>(step));
+    }
+    if (next == 0) return missing(fmt::format("there is no {} in it", shown_step(step)));
+    value = value_at(*value.document, next);
+  }
+  return value;
+}
+
+Value member_value(const Document* document, std::string_view name, std::string why) {
+  const NodeIx at = document == nullptr ? 0 : member_of(*document, 0, name);
+  return at == 0 ? missing(std::move(why)) : value_at(*document, at);
+}
+
+// Items are texts; one that is asked for its parts must be JSON.
+Value item_value(Values& values, const Path& path) {
+  const MapItem* map = values.facts().map;
+  if (map == nullptr) return missing("the task is not part of a map");
+  if (map->as != path.name) return missing("the map calls its item " + in_quotes(map->as));
+  if (path.steps.empty()) return text_value(map->item);
+  const Document* item = values.item();
+  if (item == nullptr) return missing(fmt::format("the item {} is not JSON", in_quotes(map->item)));
+  return value_at(*item, 0);
+}
+
+Value root_value(Values& values, const Path& path) {
+  const Values::Facts& facts = values.facts();
+  switch (path.root) {
+    case PathRoot::kParam:
+      return member_value(values.params(), path.name, "the run has no such param");
+    case PathRoot::kItem:
+      return item_value(values, path);
+    case PathRoot::kIndex:
+      if (facts.map == nullptr) return missing("the task is not part of a map");
+      return {Kind::kPlain, fmt::to_string(facts.map->index)};
+    case PathRoot::kOutputs:
+      return member_value(values.inputs(), path.name,
+                          fmt::format("task {} has no outputs", in_quotes(path.name)));
+    case PathRoot::kRunId:
+      return text_value(facts.run_id);
+    case PathRoot::kDagName:
+      return text_value(facts.dag);
+    case PathRoot::kTaskName:
+      return text_value(facts.task);
+    case PathRoot::kAttempt:
+      return {Kind::kPlain, fmt::to_string(facts.attempt)};
+  }
+  VX_ASSERT(false && "a value outside PathRoot");
+}
+
+std::string json_of(const Value& value) {
+  std::string out;
+  if (value.kind == Kind::kText) {
+    JsonWriter(out).text(value.text);
+  } else if (value.kind == Kind::kNode) {
+    append_compact(out, *value.document, value.node);
+  } else {
+    out = value.kind == Kind::kNull ? "null" : value.text;
+  }
+  return out;
+}
+
+std::string plain_text(const Value& value) {
+  return value.kind == Kind::kText ? value.text : json_of(value);
+}
+
+class Evaluator {
+ public:
+  explicit Evaluator(Values& values) : values_(values) {}
+
+  // By depth of the expression, which is bounded.
+  Result evaluate(const Expression& expression) {
+    switch (expression.kind) {
+      case Expression::Kind::kText:
+        return text_value(expression.text);
+      case Expression::Kind::kNumber:
+      case Expression::Kind::kBoolean:
+        return Value{Kind::kPlain, expression.text};
+      case Expression::Kind::kNull:
+        return Value{Kind::kNull, {}};
+      case Expression::Kind::kPath:
+        return path_value(expression.path);
+      case Expression::Kind::kDefault:
+        return first_there(expression);
+      case Expression::Kind::kJson:
+        return as_json(expression);
+      case Expression::Kind::kJoin:
+        return joined(expression);
+    }
+    VX_ASSERT(false && "a value outside Expression::Kind");
+  }
+
+  // A value that can be used, or why there is none.
+  Result usable(const Expression& expression) {
+    Result value = evaluate(expression);
+    if (!value) return value;
+    if (value->kind == Kind::kMissing) return std::unexpected(value->text);
+    if (value->kind == Kind::kNull) {
+      return std::unexpected(std::string("the value is null; a default can be given with ??"));
+    }
+    return value;
+  }
+
+ private:
+  Result path_value(const Path& path) {
+    Value value = root_value(values_, path);
+    if (value.kind != Kind::kMissing) value = walk(std::move(value), path.steps);
+    if (value.kind == Kind::kMissing) value.text = fmt::format("{}: {}", path.shown, value.text);
+    return value;
+  }
+
+  Result first_there(const Expression& expression) {
+    Result value = missing("");
+    for (const Expression& part : expression.parts) {
+      value = evaluate(part);
+      if (!value || (value->kind != Kind::kMissing && value->kind != Kind::kNull)) break;
+    }
+    return value;
+  }
+
+  Result as_json(const Expression& expression) {
+    Result value = evaluate(expression.parts.front());
+    if (!value || value->kind == Kind::kMissing) return value;
+    return text_value(json_of(*value));
+  }
+
+  Result joined(const Expression& expression) {
+    Result list = usable(expression.parts[0]);
+    if (!list) return list;
+    if (list->kind != Kind::kNode || list->document->kind(list->node) != NodeKind::kArray) {
+      return std::unexpected(std::string("join wants a list"));
+    }
+    Result between = usable(expression.parts[1]);
+    if (!between) return between;
+    std::string out;
+    bool first = true;
+    list->document->each_item(list->node, [&](NodeIx item) {
+      if (!std::exchange(first, false)) out += plain_text(*between);
+      if (out.size() <= kArgumentBytesMax) out += plain_text(value_at(*list->document, item));
+    });
+    return text_value(out);
+  }
+
+  Values& values_;
+};
+
+}  // namespace
+
+const Document* Values::parsed(Part& part, std::string_view json) {
+  if (!std::exchange(part.tried, true) && !json.empty()) {
+    auto document = std::make_unique<Document>();
+    if (!document->parse(json)) part.document = std::move(document);
+  }
+  return part.document.get();
+}
+
+const Document* Values::item() {
+  return facts_.map == nullptr ? nullptr : parsed(item_, facts_.map->item);
+}
+
+std::expected<std::string, std::string> render(const Template& tmpl, Values& values) {
+  std::string out;
+  Evaluator evaluator(values);
+  for (std::size_t i = 0; i < tmpl.texts.size(); ++i) {
+    out += tmpl.texts[i];
+    if (i < tmpl.expressions.size()) {
+      const Result value = evaluator.usable(tmpl.expressions[i]);
+      if (!value) return std::unexpected(value.error());
+      out += plain_text(*value);
+    }
+    if (out.size() > kArgumentBytesMax) {
+      return std::unexpected(fmt::format("the text grew to more than {} bytes", kArgumentBytesMax));
+    }
+  }
+  return out;
+}
+
+}  // namespace vortex::codec

@@ -1,0 +1,274 @@
+#include "model/expression_check.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/near_name.h"
+#include "model/expression.h"
+#include "model/text_check.h"
+
+namespace vortex {
+namespace {
+
+struct Words {
+  std::string message;
+  std::string help;
+};
+
+std::string meant(std::string_view wanted, std::span<const std::string_view> known) {
+  const std::string_view near = nearest_name(wanted, known);
+  return near.empty() ? "" : fmt::format("did you mean {}?", in_quotes(near));
+}
+
+class Scanner {
+ public:
+  Scanner(const DagSpec& spec, std::size_t faults_max) : spec_(spec), faults_max_(faults_max) {}
+
+  ExpressionScan run() {
+    for (; node_ < spec_.nodes.size() && !full(); ++node_) check_node(spec_.nodes[node_]);
+    return std::move(out_);
+  }
+
+ private:
+  using Member = std::vector<std::string>;
+
+  bool full() const { return out_.faults.size() >= faults_max_; }
+
+  void fault(Member member, std::size_t offset, Words words) {
+    if (full()) return;
+    out_.faults.push_back(
+        {node_, std::move(member), offset, std::move(words.message), std::move(words.help)});
+  }
+
+  void check_node(const NodeSpec& node) {
+    const CommandLine& command = node.command;
+    const bool scripted = !command.shell.empty();
+    for (std::size_t i = 0; i < command.argv.size(); ++i) {
+      if (!has_expression_mark(command.argv[i])) continue;
+      // With a shell the first is its script: one that stands alone is not written as a list.
+      const bool alone = scripted && command.argv.size() == 1;
+      Member member = alone ? Member{"run"} : Member{"run", fmt::to_string(i)};
+      check_text(node, command.argv[i], std::move(member), scripted && i == 0);
+    }
+    for (std::size_t i = 0; i < command.shell.size(); ++i) {
+      if (!has_expression_mark(command.shell[i])) continue;
+      fault({"shell", fmt::to_string(i)}, command.shell[i].find(kExpressionOpen),
+            {"expressions are not allowed in 'shell'", "write the shell's words as they are"});
+    }
+    for (const auto& [name, value] : command.env) {
+      if (has_expression_mark(value)) check_text(node, value, {"env", name}, false);
+    }
+    if (has_expression_mark(command.workdir)) {
+      check_text(node, command.workdir, {"workdir"}, false);
+    }
+  }
+
+  void check_text(const NodeSpec& node, std::string_view text, Member member, bool script) {
+    const auto parsed = parse_template(text);
+    if (!parsed) {
+      const TemplateFault& wrong = parsed.error();
+      return fault(std::move(member), wrong.offset, {wrong.message, wrong.help});
+    }
+    if (script && !parsed->expressions.empty()) return in_script(*parsed, text, std::move(member));
+    for (const Path* path : references(*parsed)) {
+      if (auto words = check_path(node, *path)) fault(member, path->offset, *std::move(words));
+      if (path->root != PathRoot::kOutputs) continue;
+      if (const auto from = task_named(path->name)) {
+        out_.uses.push_back({node_, *from, member, path->offset});
+      }
+    }
+  }
+
+  // The place of the first expression that is one: an escaped mark may stand before it.
+  void in_script(const Template& parsed, std::string_view text, Member member) {
+    std::size_t at = text.find(kExpressionOpen);
+    while (at > 0 && at != std::string_view::npos && text[at - 1] == '$') {
+      at = text.find(kExpressionOpen, at + 1);
+    }
+    const auto paths = references(parsed);
+    const std::string shown = paths.empty() ? "..." : paths.front()->shown;
+    fault(std::move(member), at,
+          {"an expression in a shell script would be read as code",
+           fmt::format("pass it through env: {{VALUE: \"${{{{ {} }}}}\"}} and write \"$VALUE\" in "
+                       "the script",
+                       shown)});
+  }
+
+  std::optional<Words> check_path(const NodeSpec& node, const Path& path) {
+    switch (path.root) {
+      case PathRoot::kParam:
+        return check_param(path);
+      case PathRoot::kItem:
+      case PathRoot::kIndex:
+        return check_item(node, path);
+      case PathRoot::kOutputs:
+        return check_outputs(node, path);
+      case PathRoot::kRunId:
+      case PathRoot::kDagName:
+      case PathRoot::kTaskName:
+      case PathRoot::kAttempt:
+        return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Words> check_param(const Path& path) const {
+    std::vector<std::string_view> names;
+    for (const ParamSpec& param : spec_.params) {
+      if (param.name == path.name) return std::nullopt;
+      names.push_back(param.name);
+    }
+    // A DAG that declares none takes any, and each run may have its own.
+    if (names.empty()) return std::nullopt;
+    return Words{fmt::format("unknown param {}", in_quotes(path.name)), meant(path.name, names)};
+  }
+
+  static std::optional<Words> check_item(const NodeSpec& node, const Path& path) {
+    if (!node.map) {
+      return Words{fmt::format("{} is used, but the task has no map", path.shown),
+                   "add a map to the task, or use params"};
+    }
+    if (path.root == PathRoot::kIndex || path.name == node.map->as) return std::nullopt;
+    const std::string own =
+        node.map->as == "matrix" ? "matrix.KEY" : fmt::format("map.{}", node.map->as);
+    return Words{fmt::format("this map has no {}", in_quotes(path.name)),
+                 fmt::format("its item is {}, its number map.index", own)};
+  }
+
+  std::optional<Words> check_outputs(const NodeSpec& node, const Path& path) {
+    const auto at = task_named(path.name);
+    if (!at) {
+      return Words{fmt::format("unknown task {}", in_quotes(path.name)),
+                   meant(path.name, others_than(node.name))};
+    }
+    if (*at == node_) return Words{"a task can not read its own outputs", ""};
+    const NodeSpec& from = spec_.nodes[*at];
+    if (from.map) {
+      return Words{fmt::format("{} is a map; outputs of its tasks can not be read yet",
+                               in_quotes(path.name)),
+                   "let one task collect them, for example through files"};
+    }
+    const auto* key = path.steps.empty() ? nullptr : std::get_if<std::string>(&path.steps.front());
+    if (from.outputs.empty() || key == nullptr) return std::nullopt;
+    if (std::ranges::find(from.outputs, *key) != from.outputs.end()) return std::nullopt;
+    const std::vector<std::string_view> known(from.outputs.begin(), from.outputs.end());
+    return Words{
+        fmt::format("task {} declares no output {}", in_quotes(path.name), in_quotes(*key)),
+        meant(*key, known)};
+  }
+
+  std::optional<std::uint32_t> task_named(const std::string& name) {
+    if (tasks_.empty()) {
+      for (std::uint32_t i = 0; i < spec_.nodes.size(); ++i) tasks_.emplace(spec_.nodes[i].name, i);
+    }
+    const auto at = tasks_.find(name);
+    if (at == tasks_.end()) return std::nullopt;
+    return at->second;
+  }
+
+  std::vector<std::string_view> others_than(std::string_view name) const {
+    std::vector<std::string_view> names;
+    for (const NodeSpec& node : spec_.nodes) {
+      if (node.name != name) names.push_back(node.name);
+    }
+    return names;
+  }
+
+  const DagSpec& spec_;
+  std::size_t faults_max_;
+  std::uint32_t node_ = 0;
+  std::unordered_map<std::string_view, std::uint32_t> tasks_;  // filled at the first question
+  ExpressionScan out_;
+};
+
+// ---- Needs through others ----
+
+// So many targets at a time are followed down the levels, one bit each.
+constexpr std::size_t kTargetsAtOnce = 64;
+constexpr std::size_t kFarTargetsMax = 16 * kTargetsAtOnce;
+
+bool needs_directly(const DagPlan& plan, const OutputUse& use) {
+  return std::ranges::find(plan.nodes[use.node].needs, use.from) !=
+         plan.nodes[use.node].needs.end();
+}
+
+ExpressionFault unneeded(const DagPlan& plan, const OutputUse& use, std::string_view why) {
+  const std::string name = in_quotes(plan.node_spec(use.from).name);
+  return {use.node, use.member, use.offset, fmt::format("task {} {}", name, why),
+          fmt::format("add {} to the task's needs", name)};
+}
+
+// For each node, which of the targets it needs, directly or not.
+std::vector<std::uint64_t> reached_from(const DagPlan& plan,
+                                        std::span<const std::uint32_t> targets) {
+  std::vector<std::uint64_t> own(plan.nodes.size(), 0);
+  for (std::size_t i = 0; i < targets.size(); ++i) own[targets[i]] = std::uint64_t{1} << i;
+  std::vector<std::uint64_t> reached(plan.nodes.size(), 0);
+  for (const auto& level : plan.nodes_by_level) {
+    for (const std::uint32_t node : level) {
+      for (const std::uint32_t need : plan.nodes[node].needs) {
+        reached[node] |= reached[need] | own[need];
+      }
+    }
+  }
+  return reached;
+}
+
+}  // namespace
+
+ExpressionScan scan_expressions(const DagSpec& spec, std::size_t faults_max) {
+  return Scanner(spec, faults_max).run();
+}
+
+std::vector<ExpressionFault> find_unneeded(const DagPlan& plan, const std::vector<OutputUse>& uses,
+                                           std::size_t faults_max) {
+  std::vector<ExpressionFault> faults;
+  std::vector<OutputUse> far;
+  for (const OutputUse& use : uses) {
+    if (!needs_directly(plan, use)) far.push_back(use);
+  }
+  std::ranges::sort(
+      far, {}, [](const OutputUse& use) { return std::tuple(use.from, use.node, use.offset); });
+  std::vector<std::uint32_t> targets;
+  for (const OutputUse& use : far) {
+    if (targets.empty() || targets.back() != use.from) targets.push_back(use.from);
+  }
+  auto use = far.begin();
+  for (std::size_t first = 0; first < targets.size(); first += kTargetsAtOnce) {
+    if (first == kFarTargetsMax) {
+      faults.push_back(unneeded(plan, *use, "is too far away to be followed"));
+      break;
+    }
+    const auto some =
+        std::span(targets).subspan(first).first(std::min(kTargetsAtOnce, targets.size() - first));
+    const auto reached = reached_from(plan, some);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      for (; use != far.end() && use->from == some[i]; ++use) {
+        if ((reached[use->node] >> i & 1U) != 0) continue;
+        faults.push_back(unneeded(plan, *use, "is not among its needs, so it may not have ended"));
+      }
+    }
+  }
+  std::ranges::sort(
+      faults, {}, [](const ExpressionFault& fault) { return std::pair(fault.node, fault.offset); });
+  if (faults.size() > faults_max) faults.resize(faults_max);
+  return faults;
+}
+
+DagError to_dag_error(const DagSpec& spec, ExpressionFault fault) {
+  return {DagError::Kind::kBadValue,
+          spec.nodes[fault.node].name,
+          std::move(fault.message),
+          std::move(fault.member),
+          fault.offset,
+          std::move(fault.help)};
+}
+
+}  // namespace vortex

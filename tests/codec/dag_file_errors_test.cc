@@ -1,0 +1,343 @@
+// What people see when they make a mistake in a DAG file: the words, the line and the column.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "codec/dag_file.h"
+
+namespace vortex::codec {
+namespace {
+
+using Kind = DagError::Kind;
+
+struct Bad {
+  std::string yaml;
+  std::uint32_t line;
+  std::uint32_t column;
+  std::string_view message;    // a part of it
+  std::string_view help = "";  // a part of it
+};
+
+DagComplaints complaints(std::string_view yaml) {
+  const auto plan = check_dag_file(yaml, Syntax::kYaml, {});
+  if (plan) return {};
+  return plan.error();
+}
+
+std::string shown(const DagComplaints& all) {
+  std::string out;
+  for (const DagComplaint& c : all) out += to_text(c.problem, "file", "");
+  return out;
+}
+
+// The mistake is found at its place, and it is the only one that is told.
+void expect_told(const Bad& bad) {
+  const DagComplaints all = complaints(bad.yaml);
+  ASSERT_FALSE(all.empty()) << bad.yaml << "\nis accepted";
+  const Problem& p = all.front().problem;
+  const bool fits = p.line == bad.line && p.column == bad.column &&
+                    p.message.find(bad.message) != p.message.npos &&
+                    p.help.find(bad.help) != p.help.npos && all.size() == 1;
+  EXPECT_TRUE(fits) << bad.yaml << "\nwanted " << bad.line << ":" << bad.column << " "
+                    << bad.message << " [" << bad.help << "], got\n"
+                    << shown(all);
+}
+
+// A file whose only task has these members, from line 4 on, indented by 4.
+std::string task(std::string_view members) {
+  return fmt::format("name: d\ntasks:\n  a:\n{}\n", members);
+}
+
+// ---- Syntax ----
+
+std::vector<Bad> syntax_mistakes() {
+  return {
+      {"", 1, 1, "the document is empty"},
+      {"# only a comment\n", 1, 1, "the document is empty"},
+      {"name: d\ntasks:\n\ta: {run: [x]}\n", 3, 1, "a tab can not indent", "use spaces"},
+      {"name: d\ntasks:\n  a:\n  \trun: [x]\n", 4, 3, "a tab can not indent", "use spaces"},
+      {"name: d\ntasks: {a: {run: [x]}\n", 3, 1, "a '{' is not closed"},
+      {"name: d\ntasks:\n  a: {run: [x}\n", 3, 14, "a '}' or ']' closes what is not open"},
+      {"name: \"d\ntasks: {}\n", 1, 7, "a quote is not closed"},
+      {"name: 'd\ntasks: {}", 2, 10, "a quote is not closed"},
+      {"name: d\ntasks:\n  a: {run: [x]}\n b: {run: [x]}\n", 4, 2,
+       "the indentation of this line does not fit"},
+      {"name: a: b\n", 1, 8, "a ':' stands where no key can end"},
+      {"name: \"\\q\"\n", 1, 8, "unknown escape in double quotes", "single quotes"},
+      {"name: @d\n", 1, 7, "unexpected character", "put the text in quotes"},
+      {"name: *gone\n", 1, 7, "there is no anchor of this name"},
+      {task("    run: [echo, ${{ params.x }}]"), 4, 18, "this can not be read as YAML",
+       "put a text with ${{ }} in quotes"},
+      {"name: d\n---\nname: e\n", 2, 1, "a second document begins here", "one DAG"},
+      {"name: !!int d\ntasks: {a: {run: [x]}}\n", 1, 7, "the tag 'tag:yaml.org,2002:int'"},
+      {"name: &a [*a]\n", 1, 11, "inside of what it refers to"},
+      {"name: \x01\n", 1, 7, "unexpected control character \\x01"},
+      {"name: \xff\n", 1, 7, "byte \\xff is not UTF-8", "save the file as UTF-8"},
+      {std::string(40, '['), 1, 17, "nested deeper than 32"},
+      {"? [a]\n: b\nname: d\ntasks: {a: {run: [x]}}\n", 1, 3, "a key must be a text"},
+  };
+}
+
+// ---- Scalars ----
+
+std::vector<Bad> scalar_mistakes() {
+  return {
+      {task("    run: [echo, yes]"), 4, 17, "'yes' is true or false to some readers of YAML",
+       "put it in quotes: \"yes\""},
+      {task("    run: [x]\n    exclusive: on"), 5, 16, "'on' is true or false to some"},
+      {task("    run: [chmod, 0644, f]"), 4, 18, "'0644' is a number to some",
+       "put it in quotes: \"0644\""},
+      {task("    run: [x]\n    env: {MODE: no}"), 5, 17, "'no' is true or false to some"},
+      {task("    run: [sleep, 5]"), 4, 18, "item 2 of 'run' is 5; it must be a text",
+       "put it in quotes: \"5\""},
+      {task("    run: [x]\n    env: {N: 5}"), 5, 14, "'N' is 5; it must be a text",
+       "put it in quotes: \"5\""},
+      {task("    run: [x]\n    env: {N: true}"), 5, 14, "'N' is true",
+       "put it in quotes: \"true\""},
+      {task("    run: [x]\n    env: {N: }"), 5, 11, "'N' is null; it must be a text"},
+      {"name: 5\ntasks: {a: {run: [x]}}\n", 1, 7, "'name' is 5; it must be a text"},
+      {"name: d\ntasks: {yes: {run: [x]}}\n", 2, 9, "the key 'yes' is not a text to all",
+       "put it in quotes: \"yes\""},
+      {task("    run: [x]\n    exclusive: \"true\""), 5, 16, "it must be true or false"},
+      {task("    run: [x]\n    priority: high"), 5, 15, "it must be a whole number"},
+      {task("    run: [x]\n    priority: \"1\""), 5, 15, "it must be a whole number",
+       "without quotes"},
+      {task("    run: [x]\n    priority: 101"), 5, 15, "allowed is -100 to 100"},
+      {task("    run: [x]\n    timeout: 90"), 5, 14, "it must be a text with a unit", "\"90s\""},
+      {task("    run: [x]\n    timeout: 90sec"), 5, 14, "which is not a duration"},
+      {task("    run: [x]\n    timeout: 0s"), 5, 14, "allowed is 1us to"},
+      {task("    run: [x]\n    resources: {memory: 512}"), 5, 25, "a text with a unit", "512MiB"},
+      {task("    run: [x]\n    resources: {memory: 512Mib}"), 5, 25, "which is not a size"},
+      {task("    run: [x]\n    resources: {cpu: two}"), 5, 22, "it must be a number such as 1.5"},
+  };
+}
+
+// ---- Keys ----
+
+std::vector<Bad> key_mistakes() {
+  return {
+      {task("    run: [x]\n    retires: 3"), 5, 5, "unknown key 'retires' in task 'a'",
+       "did you mean 'retry'?"},
+      {task("    run: [x]\n    depends_on: b"), 5, 5, "unknown key 'depends_on' in task 'a'",
+       "did you mean 'needs'?"},
+      {"name: d\ntask: {}\ntasks: {a: {run: [x]}}\n", 2, 1, "unknown key 'task' in the document",
+       "did you mean 'tasks'?"},
+      {"name: d\nname: e\ntasks: {a: {run: [x]}}\n", 2, 1, "key 'name' is given twice"},
+      {task("    run: [x]\n    run: [y]"), 5, 5, "key 'run' is given twice"},
+      {"name: d\ntasks:\n  a: {run: [x]}\n  a: {run: [y]}\n", 4, 3, "key 'a' is given twice"},
+      {task("    run: [x]\n    env: {A: b, A: c}"), 5, 17, "key 'A' is given twice"},
+      {"tasks: {a: {run: [x]}}\n", 1, 1, "the document has no 'name'"},
+      {"name: d\n", 1, 1, "the document has no 'tasks'"},
+      {task("    needs: []"), 4, 5, "'a' has no 'run'"},
+      {"vortex: 2\nname: d\ntasks: {a: {run: [x]}}\n", 1, 9, "this program reads version 1"},
+      {task("    run: [x]\n    if: always"), 5, 5, "'if' is not supported yet"},
+      {task("    run: [x]\n    call: f"), 5, 5, "'call' is not supported yet"},
+      {task("    run: [x]\n    dag: other"), 5, 5, "'dag' is not supported yet"},
+      {task("    run: [x]\n    secrets: [a]"), 5, 5, "'secrets' is not supported yet"},
+      {task("    run: [x]\n    hooks: {}"), 5, 5, "'hooks' is not supported yet"},
+      {"name: d\nschedule: {cron: x}\ntasks: {a: {run: [x]}}\n", 2, 1,
+       "'schedule' is not supported"},
+      {"name: d\nconcurrency: {limit: 1}\ntasks: {a: {run: [x]}}\n", 2, 1, "'concurrency' is not"},
+      {"name: d\ndefaults: {run: [x]}\ntasks: {a: {run: [x]}}\n", 2, 12,
+       "unknown key 'run' in 'defaults'"},
+      {"name: d\ndefaults: {timeout: soon}\ntasks: {a: {run: [x]}, b: {run: [x]}}\n", 2, 21,
+       "which is not a duration"},
+      {task("    run: [x]\n    retry: {atempts: 3}"), 5, 13, "unknown key 'atempts' in 'retry'",
+       "did you mean 'attempts'?"},
+      {task("    run: [x]\n    retry: {backoff: exponentail}"), 5, 22, "it must be one of fixed",
+       "did you mean 'exponential'?"},
+      {task("    run: [x]\n    trigger_rule: al_done"), 5, 19, "it must be one of all_success",
+       "did you mean 'all_done'?"},
+      {"name: d\nbarrier: level\ntasks: {a: {run: [x]}}\n", 2, 10, "it must be levels",
+       "did you mean 'levels'?"},
+      {"name: d\nparams: {x: {type: text}}\ntasks: {a: {run: [x]}}\n", 2, 20, "it must be one of"},
+      {"name: d\nparams: {x: 5}\ntasks: {a: {run: [x]}}\n", 2, 13, "it must be an object",
+       "\"default\""},
+      {"name: d\nparams: {x: {default: 5}}\ntasks: {a: {run: [x]}}\n", 2, 23, "must be a text"},
+      {"name: d\ntasks: {a: {<<: 5, run: [x]}}\n", 2, 17, "<< takes an object"},
+      {"name: d\ntasks: [a]\n", 2, 8, "'tasks' is a list; it must be an object"},
+      {"name: d\ntasks:\n  a:\n", 3, 3, "'a' is null; it must be an object"},
+  };
+}
+
+// ---- Values ----
+
+std::vector<Bad> value_mistakes() {
+  return {
+      {task("    run: echo hi"), 4, 10, "'run' is a single text, but no shell is given",
+       "shell: [bash, -euc]"},
+      {task("    run: {a: b}"), 4, 10, "it must be a list of texts"},
+      {task("    run: [\"\"]"), 4, 5, "the name of the program to start is empty"},
+      {task("    run: [x]\n    needs: {b: 1}"), 5, 12, "it must be a list"},
+      {task("    run: [x]\n    map: {over: \"${{ tasks.l.outputs.f }}\"}"), 5, 17,
+       "a map over an expression is not supported yet", "write the list itself"},
+      {task("    run: [x]\n    map: {over: abc}"), 5, 17, "it must be a list of texts or a range"},
+      {task("    run: [x]\n    map: {over: []}"), 4, 5, "the map's list is empty"},
+      {task("    run: [x]\n    map: {over: {range: {from: 1}}}"), 5, 25, "'range' has no 'to'"},
+      {task("    run: [x]\n    map: {over: {range: {from: 5, to: 1}}}"), 4, 5, "is empty"},
+      {task("    run: [x]\n    map: {over: [a], as: index}"), 4, 5, "'as' of the map is 'index'"},
+      {task("    run: [x]\n    map: {over: [a]}\n    matrix: {k: [v]}"), 6, 5, "not both"},
+      {task("    run: [x]\n    matrix: {k: v}"), 5, 17, "it must be a list"},
+      {task("    run: [x]\n    matrix: {k: [[v]]}"), 5, 18, "a text, a number, true or false"},
+      {task("    run: [x]\n    matrix: {}"), 5, 13, "a matrix needs at least one list"},
+      {task("    run: [x]\n    matrix: {k: []}"), 5, 17, "needs an item"},
+      {task("    run: [x]\n    retry: {delay: 5s, max_delay: 1s}"), 4, 5,
+       "must not be less than the delay"},
+      {task("    run: [x]\n    retry: {jitter: 2}"), 5, 21, "a number from 0 to 1"},
+      {task("    run: [x]\n    outputs: [a, a]"), 4, 5, "output 'a' is given twice"},
+      {task("    run: [x]\n    env: {\"A=B\": x}"), 4, 5, "holds a '='"},
+      {"name: d e\ntasks: {a: {run: [x]}}\n", 1, 7, "may hold only letters"},
+      {"name: d\ntasks:\n  a b: {run: [x]}\n", 3, 8, "may hold only letters"},
+      {"name: d\ntasks: {}\n", 2, 8, "a DAG needs at least one node"},
+      {"name: d\nparams: {a b: {}}\ntasks: {a: {run: [x]}}\n", 2, 15, "may hold only letters"},
+  };
+}
+
+// ---- The graph and expressions ----
+
+std::vector<Bad> graph_mistakes() {
+  return {
+      {"name: d\ntasks:\n  list: {run: [x]}\n  b:\n    run: [x]\n    needs: [list, lst]\n", 6, 19,
+       "task 'b': needs 'lst', which is not a task of this DAG", "did you mean 'list'?"},
+      {"name: d\ntasks: {a: {run: [x], needs: b}}\n", 2, 30, "needs 'b', which is not a task"},
+      {"name: d\ntasks:\n  a: {run: [x], needs: [b]}\n  b: {run: [x], needs: [a]}\n", 3, 24,
+       "waits for itself: a -> b -> a"},
+      {"name: d\ntasks: {a: {run: [x], needs: [a]}}\n", 2, 30, "task 'a': needs itself"},
+      {"name: d\ntasks: {a: {run: [x]}, b: {run: [x], needs: [a, a]}}\n", 2, 45, "needs 'a' twice"},
+      {task("    run: [echo, \"${{ parms.x }}\"]"), 4, 22, "unknown name 'parms'",
+       "did you mean 'params'?"},
+      {"name: d\nparams: {dir: {}}\ntasks:\n  a:\n    run: [ls, \"x/${{ params.dri }}\"]\n"
+       "    env: {A: \"${{ params.dir }}\"}\n",
+       5, 22, "unknown param 'dri'", ""},
+      {task("    run: [x]\n    env:\n      A: 'x ${{ map.item }}'"), 6, 17,
+       "map.item is used, but the task has no map"},
+      {task("    run: [x]\n    workdir: /srv/${{ tasks.b.outputs.x }}"), 5, 23, "unknown task 'b'"},
+      {task("    run: |\n      set -x\n      rm ${{ params.x }}\n    shell: [bash, -c]"), 6, 10,
+       "would be read as code", "pass it through env"},
+      {task("    run: [x, \"${{ 1 }} $${{ ${{ run.x }}\"]"), 4, 33, "'run' has only"},
+      {"name: d\ndefaults: {env: {A: \"${{ map.item }}\"}}\ntasks: {a: {run: [x]}, b: {run: "
+       "[x]}}\n",
+       2, 26, "the task has no map"},
+      {"name: d\ntasks: {a: {run: [x]}, b: {run: [x, \"${{ tasks.a.outputs.k }}\"]}}\n", 2, 42,
+       "task 'a' is not among its needs", "add 'a' to the task's needs"},
+      {"name: d\ntasks: {a: {run: [x], outputs: [k]}, b: {needs: a, run: [x, "
+       "\"${{ tasks.a.outputs.kk }}\"]}}\n",
+       2, 66, "declares no output 'kk'", ""},
+  };
+}
+
+TEST(DagFileErrors, MistakesOfSyntaxAreToldWithTheirPlace) {
+  for (const Bad& bad : syntax_mistakes()) expect_told(bad);
+}
+TEST(DagFileErrors, ScalarsThatAreNotClearAreToldWithTheirPlace) {
+  for (const Bad& bad : scalar_mistakes()) expect_told(bad);
+}
+TEST(DagFileErrors, WrongKeysAreToldWithTheirPlace) {
+  for (const Bad& bad : key_mistakes()) expect_told(bad);
+}
+TEST(DagFileErrors, WrongValuesAreToldWithTheirPlace) {
+  for (const Bad& bad : value_mistakes()) expect_told(bad);
+}
+TEST(DagFileErrors, MistakesOfTheGraphAreToldWithTheirPlace) {
+  for (const Bad& bad : graph_mistakes()) expect_told(bad);
+}
+
+TEST(DagFileErrors, EverythingIsToldAtOnceInTheOrderOfTheFile) {
+  const DagComplaints all = complaints(R"(name: d
+timeout: soon
+tasks:
+  a: {run: [x], retires: 1, needs: [c]}
+  b: {run: echo}
+  c: {run: [x], priority: 1000, needs: [zz]}
+)");
+  std::vector<std::uint32_t> lines;
+  for (const DagComplaint& c : all) lines.push_back(c.problem.line);
+  EXPECT_EQ(lines, (std::vector<std::uint32_t>{2, 4, 5, 6, 6})) << shown(all);
+}
+
+TEST(DagFileErrors, WhatCompileSaysHasItsKind) {
+  const auto kind = [](std::string_view yaml) { return complaints(yaml).at(0).kind; };
+  EXPECT_EQ(kind("name: d\ntasks: {a: {run: [x], needs: b}}\n"), Kind::kUnknownNeed);
+  EXPECT_EQ(kind("name: d\ntasks: {a: {run: [x], needs: a}}\n"), Kind::kSelfNeed);
+  EXPECT_EQ(kind("name: d\ntasks: {}\n"), Kind::kEmpty);
+  EXPECT_EQ(kind("name: d\ntasks: {a: {run: [x, \"${{ x }}\"]}}\n"), Kind::kBadValue);
+  EXPECT_EQ(kind("name: d\ntasks: {a: {runn: [x]}}\n"), std::nullopt);
+}
+
+TEST(DagFileErrors, MillionsOfLaughsAreRefusedSoon) {
+  std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  std::string merges = "m0: &m0 {x: y}\n";
+  for (int i = 1; i < 12; ++i) {
+    bomb += fmt::format("a{}: &a{} [", i, i);
+    merges += fmt::format("m{}: &m{} {{<<: [", i, i);
+    for (int j = 0; j < 10; ++j) {
+      bomb += fmt::format("{}*a{}", j == 0 ? "" : ", ", i - 1);
+      merges += fmt::format("{}*m{}", j == 0 ? "" : ", ", i - 1);
+    }
+    bomb += "]\n";
+    merges += "]}\n";
+  }
+  EXPECT_NE(shown(complaints(bomb)).find("aliases make this document too large"),
+            std::string::npos);
+  EXPECT_NE(shown(complaints(merges)).find("<< makes this document too large"), std::string::npos);
+}
+
+// Inputs that have broken parsers of YAML before, this library's among them.
+TEST(DagFileErrors, OddInputsAreRefusedLikeAnyOther) {
+  for (const std::string& odd : std::vector<std::string>{"!2",
+                                                         "-.",
+                                                         "[!",
+                                                         "? ",
+                                                         "&",
+                                                         "*",
+                                                         "%YAML 3\n---\na",
+                                                         "%TAG",
+                                                         "{? }",
+                                                         "\"\\u\"",
+                                                         ">9\n",
+                                                         "|",
+                                                         "!<",
+                                                         "!<a",
+                                                         "! ",
+                                                         "- !",
+                                                         "[&a]",
+                                                         "{&a : *a}",
+                                                         "? ? ?",
+                                                         "- ? - :",
+                                                         "\"",
+                                                         "'",
+                                                         "\"\\",
+                                                         "--- |\n%",
+                                                         "...",
+                                                         "%",
+                                                         "\t",
+                                                         "[,",
+                                                         "{,",
+                                                         "[,]",
+                                                         "{,}",
+                                                         "{:",
+                                                         "[:]",
+                                                         "? - a\n: b",
+                                                         "{<<: {<<: {}}}",
+                                                         "a: |1\n  b",
+                                                         std::string(20'000, '['),
+                                                         std::string(20'000, '{'),
+                                                         std::string(20'000, '-'),
+                                                         "- " + std::string(20'000, '\n')}) {
+    const DagComplaints all = complaints(odd);
+    ASSERT_FALSE(all.empty()) << odd.substr(0, 40);
+    EXPECT_GE(all.front().problem.line, 1U);
+  }
+}
+
+TEST(DagFileErrors, NeverMoreProblemsThanAPersonReads) {
+  std::string yaml = "name: d\ntasks:\n";
+  for (int i = 0; i < 100; ++i) yaml += fmt::format("  t{}: {{run: [x], nonsense: 1}}\n", i);
+  EXPECT_EQ(complaints(yaml).size(), kProblemsMax);
+}
+
+}  // namespace
+}  // namespace vortex::codec

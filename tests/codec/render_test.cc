@@ -1,0 +1,201 @@
+#include "codec/render.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "codec/resolve.h"
+#include "model/command_check.h"
+
+namespace vortex::codec {
+namespace {
+
+using Rendered = std::expected<std::string, std::string>;
+
+constexpr std::string_view kParams =
+    R"({"dir":"/srv","n":3,"ratio":1.50,"on":true,"none":null,"list":["a",2,{"k":"v"}],)"
+    R"("deep":{"a":{"b":[10,20]}},"odd key":"o"})";
+constexpr std::string_view kInputs = R"({"list":{"files":["x.jpg","y z.jpg"],"total":2}})";
+
+Rendered rendered(std::string_view text, const MapItem* map = nullptr) {
+  const auto tmpl = parse_template(text);
+  if (!tmpl) return std::unexpected("syntax: " + tmpl.error().message);
+  Values values({.params = kParams,
+                 .inputs = kInputs,
+                 .map = map,
+                 .run_id = "r42",
+                 .dag = "thumbs",
+                 .task = "resize",
+                 .attempt = 2});
+  return render(*tmpl, values);
+}
+
+TEST(Render, EveryValueHasItsText) {
+  const std::vector<std::pair<std::string_view, std::string_view>> cases{
+      {"plain", "plain"},
+      {"${{ params.dir }}/x", "/srv/x"},
+      {"${{ params.n }}${{ params.ratio }}${{ params.on }}", "31.50true"},
+      {"${{ params.list }}", R"(["a",2,{"k":"v"}])"},
+      {"${{ params.list[0] }}", "a"},
+      {"${{ params.list[2].k }}", "v"},
+      {"${{ params.deep.a }}", R"({"b":[10,20]})"},
+      {"${{ params.deep.a.b[1] }}", "20"},
+      {"${{ params['odd key'] }}", "o"},
+      {"${{ tasks.list.outputs.files[1] }}", "y z.jpg"},
+      {"${{ tasks.list.outputs }}", R"({"files":["x.jpg","y z.jpg"],"total":2})"},
+      {"${{ run.id }} ${{ run.dag }} ${{ task.name }} ${{ task.attempt }}", "r42 thumbs resize 2"},
+      {"${{ params.missing ?? 'd' }}", "d"},
+      {"${{ params.none ?? params.missing ?? 7 }}", "7"},
+      {"${{ params.dir ?? 'd' }}", "/srv"},
+      {"${{ params.dir.sub ?? 'flat' }}", "flat"},
+      {"${{ tasks.gone.outputs.x ?? \"none\" }}", "none"},
+      {"${{ join(tasks.list.outputs.files, ', ') }}", "x.jpg, y z.jpg"},
+      {"${{ join(params.list, '') }}", R"(a2{"k":"v"})"},
+      {"${{ json(params.dir) }}", "\"/srv\""},
+      {"${{ json(params.none) }}", "null"},
+      {"${{ json(params.list) }}", R"(["a",2,{"k":"v"}])"},
+      {"$${{ params.dir }}", "${{ params.dir }}"},
+  };
+  for (const auto& [text, wanted] : cases) {
+    const Rendered got = rendered(text);
+    EXPECT_EQ(got.value_or(got ? "" : "error: " + got.error()), wanted) << text;
+  }
+}
+
+TEST(Render, ItemsOfMapsAndMatricesAreReached) {
+  const MapItem file{.index = 7, .item = "a.jpg", .as = "file"};
+  EXPECT_EQ(rendered("${{ map.index }}:${{ map.file }}", &file), "7:a.jpg");
+  const MapItem object{.index = 0, .item = R"({"os":"linux","v":[1,2]})", .as = "matrix"};
+  EXPECT_EQ(rendered("${{ matrix.os }}/${{ matrix.v[1] }}/${{ map.matrix.os }}", &object),
+            "linux/2/linux");
+  EXPECT_EQ(rendered("${{ matrix }}", &object), object.item);
+  EXPECT_EQ(rendered("${{ map.file.name ?? 'not JSON' }}", &file), "not JSON");
+}
+
+TEST(Render, WhatHasNoValueIsToldByName) {
+  const std::vector<std::pair<std::string_view, std::string_view>> cases{
+      {"${{ params.missing }}", "params.missing: the run has no such param"},
+      {"${{ params.none }}", "null"},
+      {"${{ params.deep.a.c }}", "params.deep.a.c: there is no 'c' in it"},
+      {"${{ params.list[3] }}", "there is no item 3 in it"},
+      {"${{ params.n[0] }}", "there is no item 0 in it"},
+      {"${{ tasks.other.outputs.x }}", "task 'other' has no outputs"},
+      {"${{ map.item }}", "not part of a map"},
+      {"${{ map.index }}", "not part of a map"},
+      {"${{ join(params.dir, ',') }}", "join wants a list"},
+      {"${{ join(params.list, params.missing) }}", "params.missing"},
+      {"${{ json(params.missing) }}", "params.missing"},
+      {"${{ params.missing ?? params.gone }}", "params.gone"},
+  };
+  for (const auto& [text, wanted] : cases) {
+    const Rendered got = rendered(text);
+    ASSERT_FALSE(got.has_value()) << text << " is " << *got;
+    EXPECT_NE(got.error().find(wanted), std::string::npos) << text << ": " << got.error();
+  }
+}
+
+TEST(Render, AResultIsNeverLongerThanAnArgument) {
+  const std::string half(kArgumentBytesMax / 2, 'x');
+  const MapItem item{.index = 0, .item = half};
+  EXPECT_TRUE(rendered("${{ map.item }}${{ map.item }}", &item).has_value());
+  EXPECT_FALSE(rendered("${{ map.item }}${{ map.item }}xx", &item).has_value());
+}
+
+RC_GTEST_PROP(Render, NoValuesAreEverTooMuch,
+              (const std::string& params, const std::string& item)) {
+  const MapItem map{.index = 1, .item = item};
+  const auto tmpl = parse_template(
+      "${{ params.a.b ?? map.item.x ?? json(params.a) ?? join(params.a, ',') ?? 'last' }}");
+  RC_ASSERT(tmpl.has_value());
+  Values values({.params = params,
+                 .inputs = params,
+                 .map = &map,
+                 .run_id = "r1",
+                 .dag = "d",
+                 .task = "t",
+                 .attempt = 1});
+  const auto got = render(*tmpl, values);
+  RC_ASSERT(got.has_value() || !got.error().empty());
+}
+
+// ---- Whole commands ----
+
+WorkOrder order() {
+  WorkOrder out;
+  out.task_text = "r42-L1-7";
+  out.dag = "thumbs";
+  out.task = "resize";
+  out.command = {.argv = {"convert", "${{ map.file }}"},
+                 .shell = {},
+                 .env = {{"N", "${{ params.n }}"}, {"F", "${{ tasks.list.outputs.files[0] }}"}},
+                 .workdir = "${{ params.dir }}/${{ run.id }}"};
+  out.map = MapItem{.index = 7, .item = "a b.jpg", .as = "file"};
+  out.params = kParams;
+  out.inputs = kInputs;
+  return out;
+}
+
+TEST(Resolve, EveryTextOfTheCommandIsReplaced) {
+  const auto command = resolve_command(order(), 3);
+  ASSERT_TRUE(command.has_value()) << command.error();
+  EXPECT_EQ(command->argv, (std::vector<std::string>{"convert", "a b.jpg"}));
+  EXPECT_EQ(command->env[0].second, "3");
+  EXPECT_EQ(command->env[1].second, "x.jpg");
+  EXPECT_EQ(command->workdir, "/srv/r42");
+}
+
+TEST(Resolve, AScriptIsLeftAloneAndItsArgumentsAreNot) {
+  WorkOrder one = order();
+  one.command.shell = {"bash", "-euc"};
+  one.command.argv = {"echo $1 $${{ x }}", "${{ task.attempt }}"};
+  const auto command = resolve_command(one, 3);
+  ASSERT_TRUE(command.has_value()) << command.error();
+  EXPECT_EQ(command->argv, (std::vector<std::string>{"echo $1 ${{ x }}", "3"}));
+  one.command.argv = {"echo ${{ params.dir }}"};
+  EXPECT_FALSE(resolve_command(one, 3).has_value());
+}
+
+TEST(Resolve, WhatCanNotBeResolvedSaysWhere) {
+  WorkOrder one = order();
+  one.command.env[0].second = "${{ params.gone }}";
+  EXPECT_EQ(resolve_command(one, 1).error(), "env.N: params.gone: the run has no such param");
+  one = order();
+  one.command.argv[1] = "${{ nonsense";
+  EXPECT_EQ(resolve_command(one, 1).error().substr(0, 8), "run[1]: ");
+}
+
+TEST(Resolve, AValueThatNoProcessCanBeGivenIsRefused) {
+  WorkOrder one = order();
+  one.params = R"({"n":1,"dir":"a\u0000b"})";
+  const auto command = resolve_command(one, 1);
+  ASSERT_FALSE(command.has_value());
+  EXPECT_NE(command.error().find("zero byte"), std::string::npos) << command.error();
+}
+
+TEST(Resolve, TheControllerGathersOnlyWhatIsRead) {
+  DagSpec spec;
+  spec.name = "d";
+  for (const char* name : {"a", "b", "c"}) {
+    spec.nodes.emplace_back().name = name;
+    spec.nodes.back().command.argv = {"x"};
+  }
+  spec.nodes[2].needs = {"a", "b"};
+  spec.nodes[2].command.argv = {"x", "${{ tasks.a.outputs.k }}${{ tasks.b.outputs.k ?? 1 }}"};
+  const auto plan = compile(spec, {});
+  ASSERT_TRUE(plan.has_value()) << plan.error().detail;
+  std::vector<std::uint32_t> asked;
+  const auto outputs = [&](std::uint32_t node) -> std::optional<std::string> {
+    asked.push_back(node);
+    if (node == 0) return R"({"k":"v"})";
+    return std::nullopt;
+  };
+  EXPECT_EQ(gather_inputs(**plan, 2, outputs), R"({"a":{"k":"v"}})");
+  EXPECT_EQ(asked, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(gather_inputs(**plan, 0, outputs), "");
+  EXPECT_EQ(asked.size(), 2U) << "a task that reads nothing asks nobody";
+}
+
+}  // namespace
+}  // namespace vortex::codec
