@@ -131,6 +131,8 @@ constexpr std::array<CodeInfo, kCodes> kTable{{
      "please report it with the request id and the controller's log"},
     {Code::kLogGap, "VX-TASK-004", 409, "This piece of output would leave a gap",
      "send what comes before it first; the detail says how many bytes are there"},
+    {Code::kBadParams, "VX-RUN-005", 422, "The params do not fit what the DAG declares",
+     "`errors` says which; GET /api/dags/{name} shows what is declared"},
 }};
 
 constexpr bool in_order() {

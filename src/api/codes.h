@@ -77,6 +77,7 @@ enum class Code : std::uint8_t {
   kWrongState,
   kInternal,
   kLogGap,
+  kBadParams,
   kCount,
 };
 

@@ -5,6 +5,7 @@
 #include "api/dag_input.h"
 #include "api/handlers.h"
 #include "api/views.h"
+#include "codec/params.h"
 
 namespace vortex::api {
 
@@ -43,13 +44,31 @@ boost::asio::awaitable<Expected<PlanPtr>> plan_for(Call& call, SubmitBody& body)
   co_return std::move(found->plan);
 }
 
+// With the defaults of the DAG filled in: a run keeps what it was really given.
+Expected<std::string> checked_params(const core::SubmitRun& submit, const SubmitBody& body) {
+  const DagPlan& plan = *std::get<PlanPtr>(submit.dag);
+  auto params = codec::check_params(plan.spec, body.params);
+  if (params) return *std::move(params);
+  Trouble wrong = trouble(Code::kBadParams, params.error().front().message);
+  wrong.hint = params.error().front().help;
+  for (codec::Problem& problem : params.error()) {
+    problem.pointer.insert(0, "/params");
+    problem.line = 0;  // of a copy; the pointer says where
+    problem.column = 0;
+    wrong.errors.push_back(std::move(problem));
+  }
+  return std::unexpected(std::move(wrong));
+}
+
 Handled submit(Call& call, SubmitBody body) {
   Expected<PlanPtr> plan = co_await plan_for(call, body);
   if (!plan) co_return std::unexpected(std::move(plan.error()));
   core::SubmitRun submit;
   submit.dag = *std::move(plan);
   submit.labels = std::move(body.labels);
-  submit.params = std::move(body.params);
+  Expected<std::string> params = checked_params(submit, body);
+  if (!params) co_return std::unexpected(std::move(params.error()));
+  submit.params = *std::move(params);
   submit.idempotency_key =
       net::find_header(call.request().headers, "Idempotency-Key").value_or(std::string_view{});
   core::Command command = submit;

@@ -1,10 +1,13 @@
 // Workers: how they register and sync, what their supervisor proves, what an operator can do.
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "api/bodies.h"
 #include "api/handlers.h"
 #include "api/query.h"
 #include "api/views.h"
+#include "codec/resolve.h"
 #include "codec/sync_json.h"
 
 namespace vortex::api {
@@ -76,6 +79,35 @@ Handled register_worker(Call& call) {
   co_return json_answer(codec::write_register_reply(reply));
 }
 
+// The outputs of earlier tasks that the orders of this answer read. They are final and durable: a
+// task is handed out only after the commit in which what it needs has ended. When the store can not
+// be read the worker is told to ask again; the assignments are repeated then.
+boost::asio::awaitable<std::optional<Trouble>> add_inputs(Call& call, SyncReply& reply) {
+  const auto reads_outputs = [](const Assignment& assignment) {
+    const auto& work = std::get<PlannedWork>(assignment.work);
+    return !upstream_outputs_needed(*work.plan, work.node).empty();
+  };
+  if (std::ranges::none_of(reply.assignments, reads_outputs)) co_return std::nullopt;
+  auto done = co_await fetch(call.backend, [&](store::Reader& reader) -> store::Result<bool> {
+    std::optional<store::Error> failed;
+    for (Assignment& assignment : reply.assignments) {
+      auto& work = std::get<PlannedWork>(assignment.work);
+      const RunId run = assignment.attempt.task.run;
+      work.inputs = codec::gather_inputs(
+          *work.plan, work.node, [&](std::uint32_t node) -> std::optional<std::string> {
+            auto data = reader.task_data({.run = run, .index = work.plan->nodes[node].first_task});
+            if (!data) failed = data.error();
+            if (!data || !*data) return std::nullopt;
+            return (*data)->outputs;
+          });
+    }
+    if (failed) return std::unexpected(*failed);
+    return true;
+  });
+  if (!done) co_return std::move(done.error());
+  co_return std::nullopt;
+}
+
 // The hot path: one call carries everything, and waits parked in the core.
 Handled sync_worker(Call& call) {
   auto body = codec::read_sync(call.request().body, WorkerId(call.path[0]));
@@ -89,7 +121,8 @@ Handled sync_worker(Call& call) {
   std::function<boost::asio::awaitable<void>()> closed = [&exchange] { return exchange.closed(); };
   Asked<core::ReplyBody> reply = co_await call.backend.ask_sync(std::move(sync), std::move(closed));
   if (!reply) co_return std::unexpected(from_unserved(reply.error()));
-  if (const auto* answer = std::get_if<SyncReply>(&*reply)) {
+  if (auto* answer = std::get_if<SyncReply>(&*reply)) {
+    if (auto wrong = co_await add_inputs(call, *answer)) co_return std::unexpected(*wrong);
     co_return json_answer(codec::write_sync_reply(*answer));
   }
   if (const auto* refusal = std::get_if<SyncRefusal>(&*reply)) {

@@ -136,6 +136,7 @@ constexpr Field kAssignment[] = {
     optional(text("checkpoint_base64", "the same, when it is not UTF-8")),
     optional(object("map", "MapItem", "which item of a map")),
     optional(any("params", "of the run")),
+    optional(any("inputs", "outputs of earlier tasks that its expressions read, by task")),
 };
 constexpr Field kStopOrder[] = {
     text("task", "its id"),
@@ -150,6 +151,7 @@ constexpr Field kSyncReply[] = {
     optional(list("assignments", "Assignment", "to start; repeated until acknowledged")),
     optional(list("stops", "StopOrder", "to stop; repeated until reported gone")),
     optional(list("stale", "StaleAttempt", "not yours any more: kill without a word")),
+    optional(boolean("drain", "an operator wants this worker to finish and leave")),
 };
 
 constexpr Schema kSchemas[] = {

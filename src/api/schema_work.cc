@@ -9,7 +9,7 @@ constexpr std::string_view kVerdictNames[] = {
     "completed",       "exit_code",         "signal",          "out_of_memory",
     "could_not_start", "execution_timeout", "stale",           "not_started_in_time",
     "self_fenced",     "drained",           "lost_in_transit", "worker_lost",
-    "cancelled"};
+    "cancelled",       "given_back"};
 constexpr std::string_view kReasonNames[] = {"retries_exhausted", "not_retryable",
                                              "crash_limit",       "stall_limit",
                                              "never_started",     "worker_queue_expired"};
@@ -99,6 +99,7 @@ constexpr Field kCommand[] = {
 constexpr Field kMapItem[] = {
     integer("index", "within its map"),
     text("item", "what this task works on"),
+    optional(text("as", "what expressions call it, unless it is `item`")),
 };
 constexpr Field kTaskDetail[] = {
     text("dag", "name of its DAG"),

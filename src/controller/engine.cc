@@ -134,6 +134,11 @@ bool Engine::step_into(Batch& batch, const core::Command& command) {
     wants_image_ = command;
     return false;
   }
+  // Any step looks after what is due, so the pass may be part of whatever came first.
+  for (const Event& event : effects.events) {
+    if (event.kind != EventKind::kHealthPass) continue;
+    batch.health_pass = std::max(batch.health_pass, term_now() - now);
+  }
   batch.add(std::move(effects), now);
   return true;
 }
@@ -153,13 +158,7 @@ void Engine::tick_when_due() {
   const Instant now = term_now();
   if (now < next_tick_ && now < state_->next_wake()) return;
   if (!may_act()) return abandon("the lease to lead is over");
-  const Instant begin = boot_clock_now();
-  const std::size_t events = gathering_.events.size();
   if (!step_into(gathering_, core::Tick{})) return;
-  for (std::size_t i = events; i < gathering_.events.size(); ++i) {
-    if (gathering_.events[i].kind != EventKind::kHealthPass) continue;
-    gathering_.health_pass = std::max(gathering_.health_pass, boot_clock_now() - begin);
-  }
   next_tick_ = std::min(now + config_.policy.sweep, std::max(state_->next_wake(), now));
   if (now >= next_count_) count_live(now);
 }

@@ -6,14 +6,14 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/bench/child.h"
+#include "cli/local/folder.h"
 #include "controller/monitor_log.h"
 #include "controller/space_reserve.h"
 
 namespace vortex::controller {
 namespace {
 
-using cli::bench::TempFolder;
+using cli::local::TempFolder;
 
 std::string read(const std::string& path) {
   const std::ifstream file(path);

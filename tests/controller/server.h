@@ -9,8 +9,8 @@
 
 #include <boost/json.hpp>
 
-#include "cli/bench/child.h"
 #include "cli/bench/fleet.h"
+#include "cli/local/folder.h"
 #include "controller/controller.h"
 #include "net/client.h"
 #include "store/sqlite/open.h"
@@ -53,7 +53,7 @@ class TestServer {
   Answer call(net::Call call);
 
   Options options_;
-  cli::bench::TempFolder folder_;
+  cli::local::TempFolder folder_;
   std::unique_ptr<Controller> controller_;
 };
 
