@@ -1,0 +1,179 @@
+#include "worker/agent_shell.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "codec/sync_json.h"
+#include "worker/answers.h"
+
+namespace vortex::worker {
+
+namespace asio = boost::asio;
+
+class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
+ public:
+  Impl(asio::io_context& io, agent::AgentConfig config, std::vector<net::ClientConfig> controllers,
+       ShellHooks hooks)
+      : io_(io), timer_(io), hooks_(std::move(hooks)), agent_(std::move(config)) {
+    for (const net::ClientConfig& controller : controllers) {
+      lines_.push_back({std::make_unique<net::Client>(io.get_executor(), controller),
+                        std::make_unique<net::Client>(io.get_executor(), controller),
+                        fmt::format("{}:{}", controller.endpoint.host, controller.endpoint.port)});
+    }
+  }
+
+  void tell(agent::Input input) {
+    asio::post(io_, [self = shared_from_this(), fact = std::move(input)]() mutable {
+      self->feed(std::move(fact));
+    });
+  }
+
+  void feed(agent::Input input) {
+    if (closed_ || agent_.exited()) return;
+    for (agent::Output& output : agent_.on(std::move(input), boot_clock_now())) {
+      std::visit([this](auto& order) { perform(order); }, output);
+    }
+    arm();
+  }
+
+  // After this nothing is told or called any more.
+  void close() {
+    closed_ = true;
+    timer_.cancel();
+    for (Line& line : lines_) {
+      line.poll->close();
+      line.report->close();
+    }
+  }
+
+  ShellState state() const {
+    ShellState out;
+    out.registered = registered_;
+    out.fenced = agent_.fenced();
+    out.held = agent_.table().attempts().size();
+    out.incarnation = agent_.incarnation();
+    out.heard_at = heard_at_;
+    return out;
+  }
+
+ private:
+  // Reports never wait behind the parked poll: each controller is called over two connections.
+  struct Line {
+    std::unique_ptr<net::Client> poll;
+    std::unique_ptr<net::Client> report;
+    std::string name;
+  };
+
+  void perform(agent::SendRegister& send) {
+    net::Call call;
+    call.method = net::Method::kPost;
+    call.target = "/api/workers";
+    call.body = codec::write_register({send.info, send.incarnation});
+    call.limit = send.time_limit;
+    make({send.controller, agent::Channel::kReport, send.call}, std::move(call), Kind::kRegister);
+  }
+
+  void perform(agent::SendSync& send) {
+    send.request.worker_clock = wall_clock_now();
+    net::Call call;
+    call.method = net::Method::kPost;
+    call.target = "/api/workers/" + send.request.worker.text + "/sync";
+    call.body = codec::write_sync(send.request);
+    call.limit = send.time_limit;
+    make({send.controller, send.channel, send.call}, std::move(call), Kind::kSync);
+  }
+
+  void perform(agent::StartProcess& start) { hooks_.start(std::move(start.assignment)); }
+  void perform(agent::KillProcess& kill) { hooks_.kill(kill.attempt); }
+  void perform(agent::Exit& exit) { hooks_.exited(exit.how); }
+
+  enum class Kind : std::uint8_t { kRegister, kSync };
+  struct Made {
+    agent::ControllerIx controller;
+    agent::Channel channel{};
+    agent::CallId id;
+  };
+
+  void make(Made made, net::Call call, Kind kind) {
+    Line& line = lines_[made.controller.value];
+    net::Client& client = made.channel == agent::Channel::kPoll ? *line.poll : *line.report;
+    // The coroutine keeps the shell, and with it the client, alive until the call is over.
+    asio::co_spawn(io_, client.send(std::move(call)),
+                   [self = shared_from_this(), made, kind](const std::exception_ptr& error,
+                                                           const CallResult& result) {
+                     if (error) return self->failed(made, "an error inside the client", {});
+                     self->over(made, kind, result);
+                   });
+  }
+
+  void over(const Made& made, Kind kind, const CallResult& result) {
+    if (closed_) return;
+    auto answer = kind == Kind::kRegister ? read_register_answer(made.id, result)
+                                          : read_sync_answer(made.id, result);
+    if (!answer) return failed(made, answer.error().why, answer.error().retry_after);
+    well(made, *answer);
+    feed(*std::move(answer));
+  }
+
+  void well(const Made& made, const agent::Input& answer) {
+    if (const auto* reply = std::get_if<agent::RegisterAnswer>(&answer)) {
+      if (!std::holds_alternative<agent::RegisterAccepted>(reply->result)) return;
+      if (!std::exchange(registered_, true)) hooks_.ready();
+      hooks_.log(fmt::format("registered with {}", lines_[made.controller.value].name));
+    }
+    heard_at_ = boot_clock_now();
+    if (!std::exchange(trouble_, {}).empty()) {
+      hooks_.log(fmt::format("{} answers again", lines_[made.controller.value].name));
+    }
+  }
+
+  // The same trouble is told once, however often it is met.
+  void failed(const Made& made, const std::string& why, Duration retry_after) {
+    if (closed_) return;
+    std::string told = fmt::format("{}: {}", lines_[made.controller.value].name, why);
+    if (told != trouble_) hooks_.log(told);
+    trouble_ = std::move(told);
+    feed(agent::CallFailed{made.id, retry_after, {}});
+  }
+
+  void arm() {
+    const Instant wake = agent_.next_wake();
+    if (wake >= kNever || closed_) return;
+    const Duration wait = std::max(wake - boot_clock_now(), micros(0));
+    timer_.expires_after(std::chrono::microseconds(wait.us));
+    timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+      if (!error) self->feed(agent::Tick{});
+    });
+  }
+
+  asio::io_context& io_;
+  asio::steady_timer timer_;
+  ShellHooks hooks_;
+  agent::Agent agent_;
+  std::vector<Line> lines_;
+  bool closed_ = false;
+  bool registered_ = false;
+  Instant heard_at_;
+  std::string trouble_;  // told last; empty: all is well
+};
+
+AgentShell::AgentShell(asio::io_context& io, agent::AgentConfig config,
+                       std::vector<net::ClientConfig> controllers, ShellHooks hooks)
+    : impl_(std::make_shared<Impl>(io, std::move(config), std::move(controllers),
+                                   std::move(hooks))) {}
+
+AgentShell::~AgentShell() { impl_->close(); }
+
+void AgentShell::tell(agent::Input input) { impl_->tell(std::move(input)); }
+ShellState AgentShell::state() const { return impl_->state(); }
+
+}  // namespace vortex::worker

@@ -1,0 +1,55 @@
+#pragma once
+// The agent's contact with the world: it makes the calls the agent orders, wakes it in time, and
+// passes on to the executor what is to be started and killed.
+//
+// Everything runs on the one thread of `io`, which does nothing that could take long, so that
+// heartbeats are on time whatever the tasks do. `tell` may be called from any thread.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+#include "agent/agent.h"
+#include "base/time.h"
+#include "net/client.h"
+
+namespace vortex::worker {
+
+struct ShellHooks {
+  std::function<void(Assignment)> start;
+  std::function<void(Attempt)> kill;
+  std::function<void()> ready;  // registered for the first time
+  std::function<void(agent::Exit::How)> exited;
+  std::function<void(const std::string&)> log;
+};
+
+// For the worker's health endpoint.
+struct ShellState {
+  bool registered = false;
+  bool fenced = false;
+  std::uint64_t held = 0;
+  Incarnation incarnation;
+  Instant heard_at;  // boot clock, of the newest good answer; zero: none yet
+};
+
+class AgentShell {
+ public:
+  AgentShell(boost::asio::io_context& io, agent::AgentConfig config,
+             std::vector<net::ClientConfig> controllers, ShellHooks hooks);
+  ~AgentShell();
+  AgentShell(const AgentShell&) = delete;
+  AgentShell& operator=(const AgentShell&) = delete;
+
+  void tell(agent::Input input);
+  ShellState state() const;  // on the thread of `io`
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;  // shared with the calls under way
+};
+
+}  // namespace vortex::worker

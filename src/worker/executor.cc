@@ -1,0 +1,129 @@
+#include "worker/executor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "worker/process_tree.h"
+#include "worker/slot.h"
+
+namespace vortex::worker {
+namespace {
+
+// Runners end within milliseconds; one that does not is killed, and then what it had.
+constexpr Duration kGoodbye = seconds(2);
+constexpr Duration kGoodbyeLongest = seconds(5);
+constexpr auto kPause = std::chrono::milliseconds(1);
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> entries;
+  for (char** at = ::environ; at != nullptr && *at != nullptr; ++at) entries.emplace_back(*at);
+  return entries;
+}
+
+}  // namespace
+
+Executor::Executor(boost::asio::io_context& io, ExecutorConfig config, LogSink& sink, Tell tell)
+    : host_(new SlotHost{.io = io,
+                         .config = std::move(config),
+                         .sink = sink,
+                         .tell = std::move(tell),
+                         .ended = {},
+                         .runner_pids = [this] { return runner_pids(); },
+                         .roots = {},
+                         .record = {},
+                         .environment = {},
+                         .janitor = {}}),
+      look_(io) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const ExecutorConfig& fixed = host_->config;
+  host_->ended = [this](Slot& slot, agent::Input word) { ended(slot, std::move(word)); };
+  host_->environment = fixed.environment.empty() ? own_environment() : fixed.environment;
+  if (fixed.containment == Containment::kAuto) {
+    host_->roots = find_cgroup_roots(fixed.group.supervisor);
+  }
+  if (!fixed.record_path.empty()) {
+    auto record = SlotRecord::create(
+        {.path = fixed.record_path, .slots = fixed.slots, .work_dir = fixed.work_dir});
+    if (record) {
+      host_->record = std::move(*record);
+    } else {
+      fixed.notice(record.error());
+    }
+  }
+  for (std::uint32_t i = 0; i < fixed.slots; ++i) {
+    slots_.push_back(std::make_shared<Slot>(*host_, i));
+  }
+  for (auto& slot : slots_) free_.push_back(slot.get());
+  std::ranges::reverse(free_);
+}
+
+Executor::~Executor() {
+  for (auto& slot : slots_) slot->hang_up();
+  const Instant start = boot_clock_now();
+  while (reap_children() > 0) {
+    const Duration waited = boot_clock_now() - start;
+    if (waited > kGoodbye) kill_and_reap_tree();
+    if (waited > kGoodbyeLongest) break;
+    std::this_thread::sleep_for(kPause);
+  }
+  for (auto& slot : slots_) slot->remove_group();
+  const CgroupRoots& roots = host_->roots;
+  for (const std::string* root : {&roots.unified, &roots.memory, &roots.cpu, &roots.pids}) {
+    // Only if it is empty: the worker itself may live in there.
+    if (!root->empty()) ::rmdir(group_folder(*root, host_->config.group).c_str());
+  }
+  if (host_->janitor) host_->janitor->join();
+}
+
+void Executor::start(Launch launch) {
+  VX_ASSERT(!free_.empty());
+  VX_ASSERT(!busy_.contains(launch.attempt));
+  Slot* slot = free_.back();
+  free_.pop_back();
+  busy_.emplace(launch.attempt, slot);
+  if (!looking_) look_at_files();
+  slot->start(std::move(launch));
+}
+
+void Executor::kill(Attempt attempt) {
+  const auto at = busy_.find(attempt);
+  if (at != busy_.end()) at->second->kill(host_->config.kill_grace);
+}
+
+void Executor::kill_everything_now() {
+  for (const auto& [attempt, slot] : busy_) slot->kill({});
+}
+
+std::vector<pid_t> Executor::runner_pids() const {
+  std::vector<pid_t> pids;
+  for (const auto& slot : slots_) {
+    if (slot->runner_pid() > 0) pids.push_back(slot->runner_pid());
+  }
+  return pids;
+}
+
+void Executor::look_at_files() {
+  looking_ = true;
+  look_.expires_after(std::chrono::microseconds(host_->config.look_every.us));
+  look_.async_wait([this, alive = std::weak_ptr(host_)](boost::system::error_code fault) {
+    if (fault || alive.expired()) return;
+    for (const auto& [attempt, slot] : busy_) slot->look_at_files();
+    looking_ = false;
+    if (!busy_.empty()) look_at_files();
+  });
+}
+
+void Executor::ended(Slot& slot, agent::Input word) {
+  std::erase_if(busy_, [&](const auto& entry) { return entry.second == &slot; });
+  free_.push_back(&slot);
+  host_->tell(std::move(word));
+}
+
+}  // namespace vortex::worker

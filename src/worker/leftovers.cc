@@ -1,0 +1,237 @@
+#include "worker/leftovers.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "worker/process_tree.h"
+#include "worker/slot_record.h"
+#include "worker/small_files.h"
+
+namespace vortex::worker {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto kPause = std::chrono::milliseconds(5);
+constexpr std::string_view kRecordEnding = ".slots";
+
+enum class LockState { kTaken, kHeld, kFault };
+struct Locked {
+  LockState state = LockState::kFault;
+  Fd file;
+};
+
+// Takes the lock of a folder. The file may be removed by whoever held it before: then it is another
+// file by now, and taking it means nothing.
+Locked lock_folder(const std::string& folder) {
+  const std::string path = folder + "/lock";
+  for (int tries = 0; tries < 16; ++tries) {
+    Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!file) return {};
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+      return {errno == EWOULDBLOCK ? LockState::kHeld : LockState::kFault, {}};
+    }
+    struct stat held{};
+    struct stat named{};
+    if (::fstat(file.get(), &held) == 0 && ::stat(path.c_str(), &named) == 0 &&
+        held.st_ino == named.st_ino) {
+      return {LockState::kTaken, std::move(file)};
+    }
+  }
+  return {};
+}
+
+// The first line is the start of the machine for which the rest holds.
+void write_groups(const std::string& folder, const Containment containment,
+                  const std::string& name) {
+  std::string text = boot_id() + "\n";
+  if (containment == Containment::kAuto) {
+    const CgroupRoots roots = find_cgroup_roots(name);
+    for (const std::string* root : {&roots.unified, &roots.memory, &roots.cpu, &roots.pids}) {
+      if (!root->empty()) text += group_folder(*root, {.supervisor = name, .worker = {}}) + "\n";
+    }
+  }
+  std::ofstream(folder + "/groups.new") << text;
+  std::error_code ignored;
+  fs::rename(folder + "/groups.new", folder + "/groups", ignored);
+}
+
+std::vector<std::string> read_groups(const std::string& folder) {
+  std::istringstream lines(read_text_file(folder + "/groups"));
+  std::vector<std::string> groups;
+  std::string line;
+  if (!std::getline(lines, line) || line != boot_id()) return groups;
+  while (std::getline(lines, line)) {
+    if (line.contains("/vortex/")) groups.push_back(line);
+  }
+  return groups;
+}
+
+// Whether the environment of a process has one of our paths in it.
+bool carries(pid_t pid, const std::string& work_dir) {
+  const std::string environment = read_text_file(fmt::format("/proc/{}/environ", pid));
+  const std::string mark = fmt::format("VORTEX_TMPDIR={}/", work_dir);
+  const std::size_t at = environment.find(mark);
+  return at != environment.npos && (at == 0 || environment[at - 1] == '\0');
+}
+
+// Kills the process that `is_it` still knows after a handle on it was taken.
+template <class IsIt>
+bool kill_exactly(pid_t pid, IsIt is_it) {
+  const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!handle || !is_it()) return false;
+  return ::syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0) == 0;
+}
+
+std::size_t kill_recorded(const RecordContents& record) {
+  std::size_t killed = 0;
+  for (const RecordedProcess& process : record.processes) {
+    if (!is_alive(process)) continue;
+    for (const TreeProcess below : processes_below(process.pid)) {
+      killed += kill_exactly(below.pid, [&] {
+        const auto stat = read_process_stat(below.pid);
+        return stat && stat->parent == below.parent;
+      });
+    }
+    killed += kill_exactly(process.pid, [&] { return is_alive(process); });
+  }
+  return killed;
+}
+
+std::size_t kill_carriers(const std::string& work_dir) {
+  std::size_t killed = 0;
+  for (const std::string& name : names_in("/proc")) {
+    pid_t pid = 0;
+    const auto [end, fault] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (fault != std::errc() || *end != '\0' || pid == ::getpid()) continue;
+    if (carries(pid, work_dir)) {
+      killed += kill_exactly(pid, [&] { return carries(pid, work_dir); });
+    }
+  }
+  return killed;
+}
+
+// One round; how many were found alive.
+std::size_t kill_of_records(const std::string& folder) {
+  std::size_t killed = 0;
+  for (const std::string& name : names_in(folder)) {
+    if (!name.ends_with(kRecordEnding)) continue;
+    const RecordContents record = read_record(path_in(folder, name));
+    if (record.boot_id != boot_id()) continue;
+    killed += kill_recorded(record);
+    if (!record.work_dir.empty()) killed += kill_carriers(record.work_dir);
+  }
+  return killed;
+}
+
+// True: nothing of that supervisor is left and its folder is empty but for the lock.
+bool clean_up(const std::string& folder, Instant until, LeftoverReport& report) {
+  const std::vector<std::string> groups = read_groups(folder);
+  for (;;) {
+    bool empty = true;
+    for (const std::string& group : groups) {
+      if (group_is_empty(group).value_or(true)) continue;
+      empty = false;
+      kill_group(group);
+    }
+    const std::size_t killed = kill_of_records(folder);
+    report.processes += killed;
+    if (empty && killed == 0) break;
+    if (boot_clock_now() > until) return false;
+    std::this_thread::sleep_for(kPause);
+  }
+  for (const std::string& group : groups) remove_group(group);
+  std::error_code ignored;
+  for (const std::string& name : names_in(folder)) {
+    if (name != "lock") fs::remove_all(path_in(folder, name), ignored);
+  }
+  return true;
+}
+
+// One at a time makes and cleans up folders: a folder that was made but is not locked yet would
+// look like one that was left behind.
+Fd take_turn(const std::string& state_dir) {
+  std::error_code ignored;
+  fs::create_directories(state_dir, ignored);
+  Fd turn(::open(state_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (turn) ::flock(turn.get(), LOCK_EX);
+  return turn;
+}
+
+}  // namespace
+
+std::expected<SupervisorFolder, std::string> SupervisorFolder::open(const Config& config) {
+  const Fd turn = take_turn(config.state_dir);
+  const std::string folder = config.state_dir + "/" + group_component(config.name);
+  std::error_code fault;
+  fs::create_directories(folder, fault);
+  Locked lock = lock_folder(folder);
+  if (lock.state == LockState::kHeld) {
+    return std::unexpected(fmt::format(
+        "a supervisor named '{}' is already running here; give this one another name or state "
+        "folder",
+        config.name));
+  }
+  if (fault || lock.state == LockState::kFault) {
+    return std::unexpected(fmt::format("the state folder {} cannot be written: {}", folder,
+                                       fault ? fault.message() : std::strerror(errno)));
+  }
+  LeftoverReport ignored;
+  if (!clean_up(folder, boot_clock_now() + seconds(5), ignored)) {
+    return std::unexpected(
+        fmt::format("processes of an earlier supervisor named '{}' cannot be killed", config.name));
+  }
+  write_groups(folder, config.containment, config.name);
+  return SupervisorFolder(folder, std::move(lock.file));
+}
+
+std::string SupervisorFolder::record_path(const std::string& worker) const {
+  return fmt::format("{}/{}{}", path_, group_component(worker), kRecordEnding);
+}
+
+void SupervisorFolder::remove() {
+  const Fd turn = take_turn(fs::path(path_).parent_path().string());
+  for (const std::string& group : read_groups(path_)) remove_group(group);
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+  lock_.reset();
+}
+
+LeftoverReport kill_leftovers(const std::string& state_dir, Duration limit) {
+  const Fd turn = take_turn(state_dir);
+  LeftoverReport report;
+  const Instant until = boot_clock_now() + limit;
+  std::error_code ignored;
+  for (const std::string& name : folders_in(state_dir)) {
+    const std::string folder = path_in(state_dir, name);
+    if (::access((folder + "/lock").c_str(), F_OK) != 0) continue;  // not one of ours
+    const Locked lock = lock_folder(folder);
+    if (lock.state != LockState::kTaken) continue;
+    if (clean_up(folder, until, report)) {
+      fs::remove_all(folder, ignored);
+      ++report.folders;
+    } else {
+      ++report.left;
+    }
+  }
+  return report;
+}
+
+}  // namespace vortex::worker

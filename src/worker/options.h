@@ -1,0 +1,43 @@
+#pragma once
+// What `vortex worker` was asked to be: the same for the supervisor and for its worker processes.
+// Read once at the start and then fixed.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/settings.h"
+#include "model/dag.h"
+#include "model/ids.h"
+#include "model/worker_info.h"
+#include "net/client.h"
+#include "worker/worker_group.h"
+
+namespace vortex::worker {
+
+struct WorkerOptions {
+  Settings settings;
+  std::vector<net::ClientConfig> controllers;
+  std::string url;  // of the first controller, for tasks
+  // Labels, queues, slots, resources, zone and group of every worker; id, address and version are
+  // filled in by each process itself.
+  WorkerInfo info;
+  std::string state_dir;  // what has to be cleaned up after a kill -9 is recorded below it
+  std::string work_dir;   // files of tasks
+  Containment containment = Containment::kAuto;
+};
+
+// One of the supervisor's worker processes.
+struct ProcessOptions {
+  WorkerOptions worker;
+  Incarnation incarnation;
+  std::string supervisor;   // its name
+  std::string record_path;  // see slot_record.h
+  int news_fd = -1;         // to the supervisor, see spawn_worker.h; -1: there is none
+  std::string program;      // this very program, to start task runners
+};
+
+// Exit codes of a worker process, for its supervisor.
+constexpr int kExitSuperseded = 76;  // a newer life of the same worker is registered elsewhere
+
+}  // namespace vortex::worker

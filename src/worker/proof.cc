@@ -1,0 +1,93 @@
+#include "worker/proof.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include "base/clock.h"
+#include "worker/answers.h"
+
+namespace vortex::worker {
+
+namespace {
+
+constexpr Duration kCallLimit = seconds(2);
+constexpr Duration kRetryMin = millis(20);
+constexpr Duration kRetryMax = seconds(1);
+
+}  // namespace
+
+ProofTeller::ProofTeller(Config config) : config_(std::move(config)) {
+  // Signals are for the supervisor's own thread.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+ProofTeller::~ProofTeller() {
+  {
+    const std::lock_guard lock(guard_);
+    ending_ = true;
+    config_.give_up_after = std::min(config_.give_up_after, kLastWords);
+    const Instant now = boot_clock_now();
+    for (Pending& pending : pending_) pending.since = now;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void ProofTeller::tell(Proof proof) {
+  {
+    const std::lock_guard lock(guard_);
+    pending_.push_back({std::move(proof), boot_clock_now()});
+  }
+  changed_.notify_all();
+}
+
+void ProofTeller::run() {
+  std::unique_lock lock(guard_);
+  Duration wait = kRetryMin;
+  for (;;) {
+    changed_.wait(lock, [this] { return ending_ || !pending_.empty(); });
+    if (pending_.empty()) return;
+    const Pending next = pending_.front();
+    lock.unlock();
+    const bool over = try_once(next);
+    lock.lock();
+    const bool late = boot_clock_now() - pending_.front().since > config_.give_up_after;
+    if (over || late) {
+      pending_.pop_front();
+      wait = kRetryMin;
+      continue;
+    }
+    changed_.wait_for(lock, std::chrono::microseconds(wait.us));
+    wait = std::min(wait * 2, kRetryMax);
+  }
+}
+
+bool ProofTeller::try_once(const Pending& pending) {
+  net::ClientConfig client = config_.controllers[current_];
+  client.connect_limit = kCallLimit;
+  net::Call call;
+  call.method = net::Method::kPost;
+  call.target = fmt::format("/api/workers/{}/exited", pending.proof.worker.text);
+  call.body = fmt::format(R"({{"incarnation":{}}})", pending.proof.incarnation.value);
+  call.limit = kCallLimit;
+  const CallResult result = net::send_and_wait(client, std::move(call));
+  // 4xx: it was never registered, or the controller knows already; there is nothing to add.
+  const bool answered = result && result->status < 500;
+  if (answered && result->status != 401 && result->status != 403) return true;
+  config_.log(fmt::format("{}:{} has not taken the end of {}: {}", client.endpoint.host,
+                          client.endpoint.port, pending.proof.worker.text, trouble_of(result)));
+  current_ = (current_ + 1) % config_.controllers.size();
+  return answered;
+}
+
+}  // namespace vortex::worker

@@ -1,0 +1,61 @@
+#pragma once
+// Tells the controller that a worker process is gone and nothing of its tasks is left: PROOF.
+//
+// Runs on a thread of its own, so that the supervisor is never held up by the network. Each proof
+// is repeated, at every controller in turn, until one has taken it or its time is over: by then the
+// silence of the worker has told the same.
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/time.h"
+#include "model/ids.h"
+#include "net/client.h"
+
+namespace vortex::worker {
+
+struct Proof {
+  WorkerId worker;
+  Incarnation incarnation;
+};
+
+class ProofTeller {
+ public:
+  struct Config {
+    std::vector<net::ClientConfig> controllers;
+    Duration give_up_after = seconds(60);
+    std::function<void(const std::string&)> log;  // called on the teller's thread
+  };
+  explicit ProofTeller(Config config);
+  // Tells what is still to be told once more, for at most `kLastWords`, and ends.
+  ~ProofTeller();
+  ProofTeller(const ProofTeller&) = delete;
+  ProofTeller& operator=(const ProofTeller&) = delete;
+
+  static constexpr Duration kLastWords = seconds(2);
+
+  void tell(Proof proof);
+
+ private:
+  struct Pending {
+    Proof proof;
+    Instant since;
+  };
+  void run();
+  bool try_once(const Pending& pending);
+
+  Config config_;
+  std::size_t current_ = 0;
+  std::mutex guard_;
+  std::condition_variable changed_;
+  std::deque<Pending> pending_;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace vortex::worker

@@ -1,0 +1,73 @@
+#pragma once
+// What a worker and the runners of its slots say to each other, over a SOCK_SEQPACKET pair.
+//
+// Both ends are the same program on the same machine, so these are plain structs in host order.
+// Descriptors travel with an order by SCM_RIGHTS. Nothing here allocates or blocks, so that the
+// runner may use all of it.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <sys/uio.h>
+
+#include "worker/fd.h"
+
+namespace vortex::worker {
+
+// The descriptor on which a runner finds its end of the pair.
+inline constexpr int kRunnerControl = 3;
+
+enum class OrderKind : std::uint32_t {
+  kJoin = 1,  // descriptors: files `cgroup.procs` to enter, before anything is started
+  kStart,     // descriptors: the output's write end, then the payload unless it is inline
+  kKill,      // TERM, then KILL after the grace; a shorter grace replaces a longer one
+};
+
+// The payload of kStart: argv, then environment, then the working directory, each text closed by
+// a zero byte. An empty working directory is the runner's own.
+struct Order {
+  OrderKind kind = OrderKind::kJoin;
+  std::uint32_t argc = 0;
+  std::uint32_t envc = 0;
+  std::uint32_t grace_ms = 0;
+  std::uint64_t payload_bytes = 0;
+  std::uint32_t payload_inline = 0;  // 1: follows this struct in the packet; 0: is a memfd
+  std::uint32_t unused = 0;
+};
+
+// The longest payload that goes into the packet itself; well below the limit of the socket.
+inline constexpr std::size_t kPayloadInlineMax = 32 * 1024;
+inline constexpr std::size_t kOrderFdsMax = 8;
+
+enum class WordKind : std::uint32_t {
+  kStarted = 1,  // code: the process id
+  kNotStarted,   // code: errno, step: where it failed
+  kGone,         // code: the leader's wait status; every process of the task is gone and reaped
+};
+
+enum class StartStep : std::uint32_t { kPrepare, kWorkdir, kProgram };
+
+// Whether the task's first process ended before the runner sent it a signal.
+enum class EndedBy : std::uint32_t { kItself, kOrder };
+
+struct Word {
+  WordKind kind = WordKind::kStarted;
+  std::int32_t code = 0;
+  StartStep step = StartStep::kPrepare;
+  EndedBy ended_by = EndedBy::kItself;
+};
+
+// Never waits. False: not sent, errno says why.
+bool send_packet(int socket, std::span<iovec> parts, std::span<const int> fds);
+
+struct Packet {
+  std::size_t bytes = 0;  // 0: the other end is gone
+  std::size_t fd_count = 0;
+  Fd fds[kOrderFdsMax];
+};
+
+// Never waits. False: nothing came (errno EAGAIN) or the packet did not fit.
+bool receive_packet(int socket, std::span<std::byte> into, Packet& packet);
+
+}  // namespace vortex::worker

@@ -1,0 +1,217 @@
+#include "worker/slot.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "worker/exit_text.h"
+#include "worker/process_tree.h"
+
+namespace vortex::worker {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr Duration kAdoptedEvery = millis(2);
+constexpr int kSigKill = 9;
+
+}  // namespace
+
+void SlotHost::remove_folder(std::string folder) {
+  if (!janitor) janitor.emplace(1);
+  asio::post(*janitor, [folder = std::move(folder)] {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+  });
+}
+
+void SlotHost::notice_limits(const std::string& text) {
+  if (text.empty() || std::exchange(told_of_limits, true)) return;
+  config.notice(text);
+}
+
+Slot::Slot(SlotHost& host, std::uint32_t number)
+    : host_(host), number_(number), output_(host.io), timer_(host.io) {}
+
+void Slot::start(Launch launch) {
+  VX_ASSERT(!task_);
+  task_.emplace();
+  task_->launch = std::move(launch);
+  task_->number = ++tasks_;
+  task_->ordered_at = boot_clock_now();
+  if (auto fault = begin()) {
+    asio::post(host_.io, [weak = weak_from_this(), fault = std::move(*fault)]() mutable {
+      const auto self = weak.lock();
+      if (self && self->task_) self->could_not_start(std::move(fault));
+    });
+  }
+}
+
+std::optional<Slot::Fault> Slot::begin() {
+  if (auto fault = begin_runner()) return fault;
+  SlotTask& task = *task_;
+  const StartParts parts{.argv = task.launch.argv,
+                         .workdir = task.launch.workdir,
+                         .inherited = host_.environment,
+                         .env = task.launch.env,
+                         .ours = files_->environment()};
+  if (auto fine = write_texts(parts, texts_); !fine) return Fault{EINVAL, std::move(fine.error())};
+  if (auto prepared = files_->prepare(task.launch.checkpoint); !prepared) {
+    return Fault{prepared.error(),
+                 fmt::format("the files of the task cannot be written below {}: {}",
+                             host_.config.work_dir, std::strerror(prepared.error()))};
+  }
+  host_.notice_limits(group_.limit(task.launch.resources));
+  if (task.launch.resources.memory_bytes > 0) {
+    task.out_of_memory_before = group_.out_of_memory_count();
+  }
+  int write_end = -1;
+  if (auto fault = open_output(write_end)) return fault;
+  const Fd closed_here(write_end);
+  link_->start_task(texts_, write_end);
+  read_output();
+  return std::nullopt;
+}
+
+// The first task of a slot, or the first after its runner was lost.
+std::optional<Slot::Fault> Slot::begin_runner() {
+  const ExecutorConfig& config = host_.config;
+  if (!files_) {
+    auto files = SlotFiles::open(
+        {.folder = fmt::format("{}/slot-{}", config.work_dir, number_),
+         .checkpoint_bytes_max = config.checkpoint_bytes_max,
+         .remove_folder = [&host = host_](std::string f) { host.remove_folder(std::move(f)); }});
+    if (!files) return Fault{EIO, "the files of the task cannot be made: " + files.error()};
+    files_.emplace(std::move(*files));
+    buffer_.resize(kReadBytes);
+    if (config.containment == Containment::kAuto) {
+      group_ =
+          SlotGroup(host_.roots,
+                    {.name = config.group, .slot = number_, .processes_max = config.processes_max});
+    }
+  }
+  if (link_) return std::nullopt;
+  const Instant before = boot_clock_now();
+  auto link = RunnerLink::start(
+      host_.io, config.runner,
+      {.on_word = [this](Word word) { on_word(word); }, .on_lost = [this] { on_lost(); }});
+  if (!link) {
+    return Fault{link.error(),
+                 fmt::format("no runner could be started: {}", std::strerror(link.error()))};
+  }
+  link_ = std::move(*link);
+  link_->join(group_.entrances());
+  host_.record.set({.slot = number_, .role = SlotRecord::Role::kRunner},
+                   {.pid = link_->pid(), .from = before, .until = boot_clock_now()});
+  return std::nullopt;
+}
+
+std::optional<Slot::Fault> Slot::open_output(int& write_end) {
+  int pipe[2];
+  if (::pipe2(pipe, O_CLOEXEC) != 0) {
+    return Fault{errno, fmt::format("no pipe for its output: {}", std::strerror(errno))};
+  }
+  boost::system::error_code fault;
+  output_.assign(pipe[0], fault);
+  if (fault) {
+    ::close(pipe[0]);
+    ::close(pipe[1]);
+    return Fault{fault.value(), "no pipe for its output: " + fault.message()};
+  }
+  task_->output_open = true;
+  write_end = pipe[1];
+  return std::nullopt;
+}
+
+void Slot::could_not_start(Fault fault) {
+  boost::system::error_code ignored;
+  output_.close(ignored);
+  if (files_ && !files_->is_untouched()) files_->clean_up();
+  const Attempt attempt = task_->launch.attempt;
+  task_.reset();
+  host_.ended(*this, agent::ProcessCouldNotStart{attempt, fault.code, std::move(fault.text)});
+}
+
+void Slot::kill(Duration grace) {
+  if (!task_ || task_->status) return;
+  task_->kill_asked = true;
+  // The runner lives in the same group and has to be quick now.
+  group_.lift_cpu();
+  if (link_) link_->kill_task(grace);
+}
+
+void Slot::hang_up() {
+  if (link_) link_->hang_up();
+  boost::system::error_code ignored;
+  output_.close(ignored);
+  timer_.cancel();
+  task_.reset();
+}
+
+void Slot::on_word(Word word) {
+  if (!task_ || task_->status) return;
+  switch (word.kind) {
+    case WordKind::kStarted:
+      host_.record.set({.slot = number_, .role = SlotRecord::Role::kLeader},
+                       {.pid = word.code, .from = task_->ordered_at, .until = boot_clock_now()});
+      task_->started = true;
+      return host_.tell(agent::ProcessStarted{task_->launch.attempt});
+    case WordKind::kNotStarted: {
+      const Launch& launch = task_->launch;
+      return could_not_start({word.code, could_not_start_text({.step = word.step,
+                                                               .error = word.code,
+                                                               .program = launch.argv.front(),
+                                                               .workdir = launch.workdir})});
+    }
+    case WordKind::kGone:
+      task_->status = word.code;
+      task_->ended_by = word.ended_by;
+      return all_gone();
+  }
+}
+
+// Whoever killed the runner, its task dies with it; the next task of the slot gets a new one.
+void Slot::on_lost() {
+  link_.reset();
+  host_.record.clear({.slot = number_, .role = SlotRecord::Role::kRunner});
+  if (!task_ || task_->status) return;
+  task_->runner_lost = true;
+  if (!std::exchange(task_->started, true)) {
+    host_.tell(agent::ProcessStarted{task_->launch.attempt});  // for all we know
+  }
+  kill_adopted();
+}
+
+void Slot::kill_adopted() {
+  group_.kill_all();
+  const std::vector<pid_t> runners = host_.runner_pids();
+  kill_and_reap_tree(runners);
+  if (reap_children(runners) == 0) {
+    task_->status = kSigKill;
+    return all_gone();
+  }
+  timer_.expires_after(std::chrono::microseconds(kAdoptedEvery.us));
+  timer_.async_wait([weak = weak_from_this()](boost::system::error_code fault) {
+    const auto self = weak.lock();
+    if (self && !fault && self->task_) self->kill_adopted();
+  });
+}
+
+void Slot::all_gone() {
+  host_.record.clear({.slot = number_, .role = SlotRecord::Role::kLeader});
+  if (!task_->output_open) return close_log();
+  task_->gone_at = boot_clock_now();
+  linger();
+}
+
+}  // namespace vortex::worker

@@ -1,0 +1,116 @@
+#pragma once
+// One slot of a worker: its runner, its files, its groups, and the task that is in it now.
+//
+//   idle -> starting -> running -> ending (all gone, output being read and shipped) -> idle
+//             |                \-> adopting (runner lost: what it left is being killed) -> ending
+//             \-> idle (could not start)
+//
+// Each task ends with exactly one call of `ended`, when the slot is idle again. Executor's thread.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include "worker/executor.h"
+#include "worker/limits.h"
+#include "worker/runner_link.h"
+#include "worker/slot_files.h"
+#include "worker/slot_record.h"
+
+namespace vortex::worker {
+
+// What the slots of one executor share.
+struct SlotHost {
+  boost::asio::io_context& io;
+  ExecutorConfig config;
+  LogSink& sink;
+  Executor::Tell tell;
+  std::function<void(Slot&, agent::Input)> ended;
+  std::function<std::vector<pid_t>()> runner_pids;
+  CgroupRoots roots;
+  SlotRecord record;
+  std::vector<std::string> environment;
+  bool told_of_limits = false;
+  std::optional<boost::asio::thread_pool> janitor;  // removes folders; made when it is needed
+
+  void remove_folder(std::string folder);
+  void notice_limits(const std::string& text);
+};
+
+// The task that is in a slot now.
+struct SlotTask {
+  Launch launch;
+  std::uint64_t number = 0;
+  Instant ordered_at;
+  bool started = false;
+  bool kill_asked = false;
+  std::uint64_t out_of_memory_before = 0;
+  std::optional<int> status;  // set: all its processes are gone
+  EndedBy ended_by = EndedBy::kItself;
+  bool runner_lost = false;
+  bool output_open = false;
+  bool wrote_files = false;  // known at its end
+  Instant gone_at;
+};
+
+class Slot : public std::enable_shared_from_this<Slot> {
+ public:
+  Slot(SlotHost& host, std::uint32_t number);
+
+  void start(Launch launch);
+  void kill(Duration grace);
+  // Tells what is new in the files of the task.
+  void look_at_files();
+
+  pid_t runner_pid() const { return link_ ? link_->pid() : -1; }
+  // The end of the executor: the runner kills its task and ends.
+  void hang_up();
+  // Precondition: hang_up(), and its processes are gone.
+  void remove_group() { group_.remove(); }
+
+ private:
+  struct Fault {
+    int code = 0;
+    std::string text;
+  };
+
+  std::optional<Fault> begin();
+  std::optional<Fault> begin_runner();
+  std::optional<Fault> open_output(int& write_end);
+  void could_not_start(Fault fault);
+
+  void on_word(Word word);
+  void on_lost();
+  void kill_adopted();
+  void all_gone();
+
+  void read_output();
+  void close_output();
+  void linger();
+  void close_log();
+  void end();
+  void tell_files(SlotFiles::Moment moment);
+  agent::Input result_of(SlotTask& task);
+
+  SlotHost& host_;
+  std::uint32_t number_;
+  SlotGroup group_;
+  std::optional<SlotFiles> files_;
+  std::shared_ptr<RunnerLink> link_;
+  std::uint64_t tasks_ = 0;
+  std::optional<SlotTask> task_;
+  StartTexts texts_;
+  boost::asio::posix::stream_descriptor output_;
+  boost::asio::steady_timer timer_;
+  std::vector<char> buffer_;
+};
+
+}  // namespace vortex::worker

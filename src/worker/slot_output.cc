@@ -1,0 +1,132 @@
+// The second half of a task in its slot: its output, its files, and what became of it.
+
+#include <chrono>
+#include <csignal>
+#include <expected>
+#include <string>
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "worker/exit_text.h"
+#include "worker/slot.h"
+
+namespace vortex::worker {
+namespace {
+
+namespace asio = boost::asio;
+
+// Somebody outside of the task may hold its output open: once all is gone and what was written has
+// been read, the end is not waited for.
+constexpr Duration kLinger = millis(50);
+constexpr Duration kLingerLongest = seconds(2);
+
+}  // namespace
+
+// One bounded read at a time, then it is the others' turn.
+void Slot::read_output() {
+  output_.async_read_some(
+      asio::buffer(buffer_), [weak = weak_from_this(), number = task_->number](
+                                 boost::system::error_code fault, std::size_t bytes) {
+        const auto self = weak.lock();
+        if (!self || !self->task_ || self->task_->number != number) return;
+        if (!self->task_->output_open) return;
+        if (bytes > 0) {
+          self->host_.sink.write(self->task_->launch.attempt, {self->buffer_.data(), bytes});
+        }
+        if (!fault) return self->read_output();
+        self->close_output();
+      });
+}
+
+void Slot::close_output() {
+  task_->output_open = false;
+  boost::system::error_code ignored;
+  output_.close(ignored);
+  if (!task_->status) return;
+  timer_.cancel();
+  close_log();
+}
+
+void Slot::linger() {
+  timer_.expires_after(std::chrono::microseconds(kLinger.us));
+  timer_.async_wait(
+      [weak = weak_from_this(), number = task_->number](boost::system::error_code fault) {
+        const auto self = weak.lock();
+        if (fault || !self || !self->task_ || self->task_->number != number) return;
+        if (!self->task_->output_open) return;
+        int waiting = 0;
+        ::ioctl(self->output_.native_handle(), FIONREAD, &waiting);
+        const bool late = boot_clock_now() - self->task_->gone_at > kLingerLongest;
+        if (waiting == 0 || late) return self->close_output();
+        self->linger();
+      });
+}
+
+void Slot::close_log() {
+  host_.sink.close(task_->launch.attempt, [weak = weak_from_this(), number = task_->number] {
+    const auto self = weak.lock();
+    if (self && self->task_ && self->task_->number == number) self->end();
+  });
+}
+
+void Slot::look_at_files() {
+  if (task_ && task_->started && !task_->status) tell_files(SlotFiles::Moment::kRunning);
+}
+
+void Slot::tell_files(SlotFiles::Moment moment) {
+  const Attempt attempt = task_->launch.attempt;
+  if (auto progress = files_->new_progress()) {
+    host_.tell(agent::ProcessProgress{attempt, std::move(*progress)});
+  }
+  if (auto data = files_->new_checkpoint(moment)) {
+    host_.tell(agent::ProcessCheckpoint{attempt, std::move(*data)});
+  }
+  if (files_->checkpoint_was_too_large()) {
+    host_.config.notice(
+        fmt::format("the checkpoint of {} is larger than {} and is not kept", to_text(attempt.task),
+                    size_text(static_cast<std::int64_t>(host_.config.checkpoint_bytes_max))));
+  }
+}
+
+void Slot::end() {
+  task_->wrote_files = !files_->is_untouched();
+  if (task_->wrote_files) tell_files(SlotFiles::Moment::kEnd);
+  agent::Input word = result_of(*task_);
+  if (task_->wrote_files) files_->clean_up();
+  task_.reset();
+  host_.ended(*this, std::move(word));
+}
+
+agent::Input Slot::result_of(SlotTask& task) {
+  const Attempt attempt = task.launch.attempt;
+  const int status = *task.status;
+  if (task.ended_by == EndedBy::kOrder || (task.runner_lost && task.kill_asked)) {
+    return agent::ProcessExited{attempt, agent::Killed{}};
+  }
+  if (task.runner_lost) {
+    return agent::ProcessExited{
+        attempt, Failed{Failed::Cause::kSignal, SIGKILL,
+                        "its runner was killed, and the task with it: signal 9 (KILL)"}};
+  }
+  if (status != 0) {
+    const std::int64_t limit = task.launch.resources.memory_bytes;
+    const bool starved = limit > 0 && group_.out_of_memory_count() > task.out_of_memory_before;
+    return agent::ProcessExited{attempt,
+                                starved ? out_of_memory(status, limit) : failure_of(status)};
+  }
+  std::expected<std::string, std::string> outputs;
+  if (task.wrote_files) outputs = files_->outputs();
+  if (!outputs) {
+    return agent::ProcessExited{attempt,
+                                Failed{Failed::Cause::kExitCode, 0, std::move(outputs.error())}};
+  }
+  if (outputs->empty() && task.launch.wants_outputs) *outputs = "{}";
+  return agent::ProcessExited{attempt, Completed{std::move(*outputs)}};
+}
+
+}  // namespace vortex::worker

@@ -1,0 +1,150 @@
+#include "worker/slot_record.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "worker/fd.h"
+#include "worker/process_tree.h"
+#include "worker/small_files.h"
+
+namespace vortex::worker {
+namespace {
+
+constexpr char kMagic[8] = {'v', 'x', 's', 'l', 'o', 't', 's', '1'};
+
+struct Head {
+  char magic[8];
+  char boot_id[40];
+  char work_dir[1024];
+  std::uint32_t entries;
+  std::uint32_t unused;
+};
+
+// Valid while pid is not 0; pid is written last and cleared first.
+struct Entry {
+  std::int32_t pid;
+  std::int32_t unused;
+  std::int64_t from_us;
+  std::int64_t until_us;
+};
+static_assert(sizeof(Head) % alignof(Entry) == 0);
+
+template <std::size_t Size>
+void copy_text(char (&to)[Size], const std::string& from) {
+  std::memcpy(to, from.data(), std::min(from.size(), Size - 1));
+}
+
+template <std::size_t Size>
+std::string text_of(const char (&from)[Size]) {
+  return {from, ::strnlen(from, Size)};
+}
+
+}  // namespace
+
+struct SlotRecord::Mapped {
+  Head head;
+  Entry* entries() { return reinterpret_cast<Entry*>(this + 1); }
+};
+
+std::string boot_id() {
+  std::string text = read_text_file("/proc/sys/kernel/random/boot_id");
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+bool is_alive(const RecordedProcess& process) {
+  const auto stat = process.pid > 0 ? read_process_stat(process.pid) : std::nullopt;
+  if (!stat || stat->state == 'Z') return false;
+  const std::int64_t tick_us = 1'000'000 / ::sysconf(_SC_CLK_TCK);
+  const auto started = static_cast<std::int64_t>(stat->start_ticks) * tick_us;
+  return started + tick_us >= process.from.us && started - tick_us <= process.until.us;
+}
+
+std::expected<SlotRecord, std::string> SlotRecord::create(const Config& config) {
+  const auto fault = [&] {
+    return std::unexpected(
+        fmt::format("cannot write the record {}: {}", config.path, std::strerror(errno)));
+  };
+  if (config.work_dir.size() >= sizeof(Head::work_dir)) {
+    return std::unexpected(fmt::format("the path {} is too long", config.work_dir));
+  }
+  // Made whole under another name: a reader never finds half a head.
+  const std::string draft = config.path + ".new";
+  const Fd file(::open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!file) return fault();
+  const std::uint32_t entries = config.slots * 2;
+  SlotRecord record;
+  record.bytes_ = sizeof(Head) + sizeof(Entry) * entries;
+  // Space is taken now: a full disk must not be met by a store into the map.
+  if (const int full = ::posix_fallocate(file.get(), 0, static_cast<off_t>(record.bytes_))) {
+    errno = full;
+    return fault();
+  }
+  void* mapped = ::mmap(nullptr, record.bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (mapped == MAP_FAILED) return fault();
+  record.mapped_ = static_cast<Mapped*>(mapped);
+  Head& head = record.mapped_->head;
+  std::memcpy(head.magic, kMagic, sizeof(kMagic));
+  copy_text(head.boot_id, boot_id());
+  copy_text(head.work_dir, config.work_dir);
+  head.entries = entries;
+  if (::rename(draft.c_str(), config.path.c_str()) != 0) return fault();
+  return record;
+}
+
+SlotRecord::~SlotRecord() {
+  if (mapped_ != nullptr) ::munmap(mapped_, bytes_);
+}
+
+SlotRecord::SlotRecord(SlotRecord&& other) noexcept
+    : mapped_(std::exchange(other.mapped_, nullptr)), bytes_(other.bytes_) {}
+
+SlotRecord& SlotRecord::operator=(SlotRecord&& other) noexcept {
+  std::swap(mapped_, other.mapped_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+void SlotRecord::set(Place place, const RecordedProcess& process) {
+  if (mapped_ == nullptr) return;
+  clear(place);
+  Entry& entry = mapped_->entries()[place.slot * 2 + static_cast<std::uint32_t>(place.role)];
+  entry.from_us = process.from.us;
+  entry.until_us = process.until.us;
+  std::atomic_ref(entry.pid).store(process.pid, std::memory_order_release);
+}
+
+void SlotRecord::clear(Place place) {
+  if (mapped_ == nullptr) return;
+  Entry& entry = mapped_->entries()[place.slot * 2 + static_cast<std::uint32_t>(place.role)];
+  std::atomic_ref(entry.pid).store(0, std::memory_order_seq_cst);
+}
+
+RecordContents read_record(const std::string& path) {
+  const std::string bytes = read_text_file(path);
+  RecordContents contents;
+  Head head;
+  if (bytes.size() < sizeof(head)) return contents;
+  std::memcpy(&head, bytes.data(), sizeof(head));
+  if (std::memcmp(head.magic, kMagic, sizeof(kMagic)) != 0) return contents;
+  contents.boot_id = text_of(head.boot_id);
+  contents.work_dir = text_of(head.work_dir);
+  for (std::size_t i = 0; i < head.entries; ++i) {
+    const std::size_t at = sizeof(head) + i * sizeof(Entry);
+    Entry entry;
+    if (at + sizeof(entry) > bytes.size()) break;
+    std::memcpy(&entry, bytes.data() + at, sizeof(entry));
+    if (entry.pid > 0) contents.processes.push_back({entry.pid, {entry.from_us}, {entry.until_us}});
+  }
+  return contents;
+}
+
+}  // namespace vortex::worker

@@ -1,0 +1,71 @@
+#pragma once
+// Which processes a worker has started, in a file that outlives it: for the next supervisor on this
+// host, when worker and supervisor were killed together and left something behind.
+//
+// The file is mapped: a change costs a few stores, and kill -9 at any moment loses none. It says
+// nothing after a restart of the machine, and needs no sync to disk for that reason. A process is
+// named by its id and the span of time in which it must have been started, so that an id that was
+// used again is recognised. On disk: append-only. One writer, on the executor's thread.
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/time.h"
+
+namespace vortex::worker {
+
+// The identity of this start of the machine.
+std::string boot_id();
+
+struct RecordedProcess {
+  pid_t pid = 0;
+  Instant from;  // boot clock; it was started in this span
+  Instant until;
+};
+
+// Whether the process with this id is that one, now.
+bool is_alive(const RecordedProcess& process);
+
+class SlotRecord {
+ public:
+  struct Config {
+    std::string path;
+    std::uint32_t slots = 0;
+    std::string work_dir;  // tasks have paths below it in their environment
+  };
+  static std::expected<SlotRecord, std::string> create(const Config& config);
+
+  SlotRecord() = default;  // writes nothing
+  ~SlotRecord();
+  SlotRecord(SlotRecord&& other) noexcept;
+  SlotRecord& operator=(SlotRecord&& other) noexcept;
+  SlotRecord(const SlotRecord&) = delete;
+  SlotRecord& operator=(const SlotRecord&) = delete;
+
+  enum class Role : std::uint8_t { kRunner, kLeader };
+  struct Place {
+    std::uint32_t slot = 0;
+    Role role = Role::kRunner;
+  };
+  void set(Place place, const RecordedProcess& process);
+  void clear(Place place);
+
+ private:
+  struct Mapped;
+  Mapped* mapped_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+struct RecordContents {
+  std::string boot_id;
+  std::string work_dir;
+  std::vector<RecordedProcess> processes;
+};
+// What a record says; nothing at all when it is damaged or of another kind.
+RecordContents read_record(const std::string& path);
+
+}  // namespace vortex::worker

@@ -1,0 +1,38 @@
+#pragma once
+// Starts one worker process of a supervisor: in a process group of its own, so that Ctrl-C on the
+// terminal reaches the supervisor alone, and inside its group, so that nothing of it can get away.
+
+#include <expected>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "model/ids.h"
+#include "worker/fd.h"
+#include "worker/worker_group.h"
+
+namespace vortex::worker {
+
+// What a worker process writes to its supervisor, one character each.
+constexpr char kNewsReady = 'r';   // registered
+constexpr char kNewsProved = 'p';  // finished its first task
+
+struct SpawnRequest {
+  std::string program;
+  std::vector<std::string> arguments;
+  WorkerId id;
+  Incarnation incarnation;
+  std::string record_path;  // see slot_record.h
+  std::string supervisor;   // its name
+};
+
+struct WorkerChild {
+  pid_t pid = -1;
+  Fd news;  // ends with the process
+};
+
+std::expected<WorkerChild, std::string> spawn_worker(const SpawnRequest& request,
+                                                     const WorkerGroup& group);
+
+}  // namespace vortex::worker

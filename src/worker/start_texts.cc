@@ -1,0 +1,67 @@
+#include "worker/start_texts.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace vortex::worker {
+namespace {
+
+bool has_zero(std::string_view text) { return text.contains('\0'); }
+
+std::string complaint_of(const StartParts& parts) {
+  if (parts.argv.empty()) return "the command is empty";
+  if (std::ranges::any_of(parts.argv, has_zero)) {
+    return "an argument holds a zero byte, which cannot be given to a program";
+  }
+  if (has_zero(parts.workdir)) return "the working directory holds a zero byte";
+  for (const auto& [name, value] : parts.env) {
+    if (name.empty() || name.contains('=') || has_zero(name)) {
+      return fmt::format("'{}' cannot be the name of a variable", name.substr(0, name.find('\0')));
+    }
+    if (has_zero(value)) return fmt::format("the variable '{}' holds a zero byte", name);
+  }
+  return {};
+}
+
+bool has_name(const Variables& variables, std::string_view name) {
+  const auto same = [name](const auto& variable) { return variable.first == name; };
+  return std::ranges::any_of(variables, same);
+}
+
+void append(StartTexts& out, std::string_view text) { out.payload.append(text).push_back('\0'); }
+
+void append_variable(StartTexts& out, const std::pair<std::string, std::string>& variable) {
+  out.payload.append(variable.first).push_back('=');
+  append(out, variable.second);
+  ++out.envc;
+}
+
+}  // namespace
+
+std::expected<void, std::string> write_texts(const StartParts& parts, StartTexts& out) {
+  if (std::string complaint = complaint_of(parts); !complaint.empty()) {
+    return std::unexpected(std::move(complaint));
+  }
+  out.payload.clear();
+  out.argc = static_cast<std::uint32_t>(parts.argv.size());
+  out.envc = 0;
+  for (const std::string& argument : parts.argv) append(out, argument);
+  for (const std::string& entry : parts.inherited) {
+    const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
+    if (has_name(parts.env, name) || has_name(parts.ours, name)) continue;
+    append(out, entry);
+    ++out.envc;
+  }
+  for (auto at = parts.env.begin(); at != parts.env.end(); ++at) {
+    const auto same = [&](const auto& later) { return later.first == at->first; };
+    if (std::any_of(at + 1, parts.env.end(), same) || has_name(parts.ours, at->first)) continue;
+    append_variable(out, *at);
+  }
+  for (const auto& variable : parts.ours) append_variable(out, variable);
+  append(out, parts.workdir);
+  return {};
+}
+
+}  // namespace vortex::worker

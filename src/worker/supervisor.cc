@@ -1,0 +1,357 @@
+#include "worker/supervisor.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "worker/fd.h"
+#include "worker/leftovers.h"
+#include "worker/lifecycle_log.h"
+#include "worker/proof.h"
+#include "worker/respawn.h"
+#include "worker/spawn_worker.h"
+#include "worker/worker_group.h"
+
+namespace vortex::worker {
+
+namespace {
+
+constexpr int kNamesTried = 100;
+constexpr Duration kCleanAgainAfter = millis(2);
+constexpr Duration kLongestWait = seconds(3600);
+// Beyond the time a worker may take to leave; then it is killed.
+constexpr Duration kPatience = seconds(5);
+
+enum class Phase : std::uint8_t { kWaiting, kRunning, kCleaning, kOver };
+
+// One worker of the target number, through all its processes.
+struct Ward {
+  Ward(WorkerId worker, const WorkerSettings& settings, WorkerGroup own)
+      : id(std::move(worker)), respawn(settings), group(std::move(own)) {}
+
+  WorkerId id;
+  Respawn respawn;
+  WorkerGroup group;  // where its processes live, and how to end them all
+  Phase phase = Phase::kWaiting;
+  Instant start_at;  // kWaiting
+  pid_t pid = -1;    // kRunning
+  Incarnation incarnation;
+  Instant started_at;
+  Reached reached = Reached::kNothing;
+  Fd news;         // the process tells here how far it got
+  int status = 0;  // kCleaning: how it ended
+  std::uint32_t starts = 0;
+};
+
+class Supervisor {
+ public:
+  explicit Supervisor(SupervisorOptions options)
+      : options_(std::move(options)), monitor_(options_.monitor_log) {}
+
+  int run();
+
+ private:
+  bool prepare();
+  bool open_folder();
+  void start_due();
+  void start(Ward& ward);
+  void wait_for_news();
+  void on_signals();
+  void on_end(Ward& ward, int status);
+  bool read_news(Ward& ward);
+  void clean();
+  std::vector<pid_t> living() const;
+  void settle(Ward& ward);
+  void say_end(const Ward& ward);
+  void decide(Ward& ward);
+  void pass_on_signal();
+  void kill_late();
+  Duration next_wait() const;
+  bool all_over() const;
+  void say(const std::string& text) { options_.log(text); }
+
+  SupervisorOptions options_;
+  LifecycleLog monitor_;
+  std::optional<SupervisorFolder> folder_;
+  std::unique_ptr<ProofTeller> proofs_;
+  std::vector<std::unique_ptr<Ward>> wards_;
+  Fd signals_;
+  bool leaving_ = false;
+  std::optional<Instant> kill_at_;
+  std::uint64_t last_incarnation_ = 0;
+};
+
+bool Supervisor::prepare() {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGCHLD);
+  signals_ = Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!open_folder()) return false;
+  const LeftoverReport left = kill_leftovers(options_.worker.state_dir);
+  if (left.folders > 0) {
+    say(fmt::format("cleaned up behind {} supervisors that were killed here", left.folders));
+  }
+  ProofTeller::Config proofs;
+  proofs.controllers = options_.worker.controllers;
+  proofs.give_up_after = options_.worker.settings.controller.heartbeat_timeout;
+  proofs.log = options_.log;
+  proofs_ = std::make_unique<ProofTeller>(std::move(proofs));
+  for (std::uint32_t i = 1; i <= options_.count; ++i) {
+    WorkerId id(fmt::format("{}-{}", options_.name, i));
+    WorkerGroup group(options_.worker.containment, {options_.name, id.text});
+    const bool contained = group.prepare();
+    if (!contained && i == 1) say("no control groups here: going by process trees");
+    wards_.push_back(
+        std::make_unique<Ward>(std::move(id), options_.worker.settings.worker, std::move(group)));
+  }
+  return true;
+}
+
+// A name that was not asked for makes way for one that is taken: two
+// supervisors may share a host.
+bool Supervisor::open_folder() {
+  const std::string wanted = options_.name;
+  for (int i = 2;; ++i) {
+    auto folder = SupervisorFolder::open(
+        {options_.worker.state_dir, options_.name, options_.worker.containment});
+    if (folder) {
+      folder_ = *std::move(folder);
+      return true;
+    }
+    if (options_.name_is_given || i > kNamesTried) {
+      say(folder.error());
+      return false;
+    }
+    options_.name = fmt::format("{}.{}", wanted, i);
+  }
+}
+
+void Supervisor::start_due() {
+  const Instant now = boot_clock_now();
+  for (const auto& ward : wards_) {
+    if (ward->phase == Phase::kWaiting && !leaving_ && now >= ward->start_at) start(*ward);
+  }
+}
+
+void Supervisor::start(Ward& ward) {
+  // Lives are numbered by the wall clock, so that a supervisor that knows
+  // nothing of earlier ones begins behind them.
+  last_incarnation_ =
+      std::max(last_incarnation_ + 1, static_cast<std::uint64_t>(wall_clock_now().us));
+  ward.incarnation = {last_incarnation_};
+  ward.reached = Reached::kNothing;
+  ward.started_at = boot_clock_now();
+  const bool again = ward.starts++ > 0;
+  monitor_.write(again ? EventKind::kWorkerRespawn : EventKind::kWorkerSpawn, ward.id,
+                 {{"attempt", std::int64_t{ward.starts}}});
+  auto child = spawn_worker({options_.program, options_.arguments, ward.id, ward.incarnation,
+                             folder_->record_path(ward.id.text), options_.name},
+                            ward.group);
+  if (!child) {
+    say(fmt::format("{}: {}", ward.id.text, child.error()));
+    ward.status = 0;
+    return decide(ward);
+  }
+  ward.pid = child->pid;
+  ward.news = std::move(child->news);
+  ward.phase = Phase::kRunning;
+  say(fmt::format("{}: started as process {}", ward.id.text, ward.pid));
+}
+
+Duration Supervisor::next_wait() const {
+  const Instant now = boot_clock_now();
+  Instant next = now + kLongestWait;
+  for (const auto& ward : wards_) {
+    if (ward->phase == Phase::kWaiting && !leaving_) next = std::min(next, ward->start_at);
+    if (ward->phase == Phase::kCleaning) next = std::min(next, now + kCleanAgainAfter);
+  }
+  if (kill_at_) next = std::min(next, *kill_at_);
+  return std::max(next - now, Duration{});
+}
+
+void Supervisor::wait_for_news() {
+  std::vector<pollfd> watched{{signals_.get(), POLLIN, 0}};
+  std::vector<Ward*> tellers;
+  for (const auto& ward : wards_) {
+    if (!ward->news) continue;
+    watched.push_back({ward->news.get(), POLLIN, 0});
+    tellers.push_back(ward.get());
+  }
+  // Rounded up, or it would be awake before its time.
+  const auto wait_ms = static_cast<int>((next_wait().us + 999) / 1'000);
+  ::poll(watched.data(), watched.size(), wait_ms);
+  // What a process said before it died is read before its end is judged.
+  for (std::size_t i = 0; i < tellers.size(); ++i) {
+    if (watched[i + 1].revents != 0) static_cast<void>(read_news(*tellers[i]));
+  }
+  on_signals();
+}
+
+// True: there may be more.
+bool Supervisor::read_news(Ward& ward) {
+  char text[64];
+  const ssize_t got = ward.news ? ::read(ward.news.get(), text, sizeof text) : 0;
+  if (got == 0) ward.news.reset();
+  if (got <= 0) return false;
+  for (ssize_t i = 0; i < got; ++i) {
+    if (text[i] == kNewsReady && ward.reached == Reached::kNothing) {
+      ward.reached = Reached::kReady;
+      monitor_.write(EventKind::kWorkerReady, ward.id, {});
+    }
+    if (text[i] == kNewsProved) ward.reached = Reached::kProved;
+  }
+  return true;
+}
+
+void Supervisor::on_signals() {
+  signalfd_siginfo info{};
+  while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
+    if (info.ssi_signo != SIGCHLD) pass_on_signal();
+  }
+  // Several ends may share one SIGCHLD. Only our workers are reaped here: what
+  // else is below us is what they left, and the groups see to it.
+  for (const auto& ward : wards_) {
+    int status = 0;
+    if (ward->pid > 0 && ::waitpid(ward->pid, &status, WNOHANG) == ward->pid) {
+      on_end(*ward, status);
+    }
+  }
+}
+
+void Supervisor::on_end(Ward& ward, int status) {
+  while (read_news(ward)) {
+  }
+  ward.news.reset();
+  ward.pid = -1;
+  ward.status = status;
+  ward.phase = Phase::kCleaning;
+}
+
+// Nothing of a dead worker's tasks may be alive when the proof goes out.
+// Processes can take a moment to go, so this is tried again and again without
+// standing still.
+void Supervisor::clean() {
+  const std::vector<pid_t> ours = living();
+  for (const auto& ward : wards_) {
+    if (ward->phase != Phase::kCleaning) continue;
+    if (ward->group.kill_once(ours)) settle(*ward);
+  }
+}
+
+std::vector<pid_t> Supervisor::living() const {
+  std::vector<pid_t> pids;
+  for (const auto& ward : wards_) {
+    if (ward->pid > 0) pids.push_back(ward->pid);
+  }
+  return pids;
+}
+
+void Supervisor::settle(Ward& ward) {
+  say_end(ward);
+  // Also when it left on purpose: the controller may not have heard its last
+  // words.
+  proofs_->tell({ward.id, ward.incarnation});
+  decide(ward);
+}
+
+void Supervisor::say_end(const Ward& ward) {
+  const bool by_signal = WIFSIGNALED(ward.status);
+  const int code = by_signal ? WTERMSIG(ward.status) : WEXITSTATUS(ward.status);
+  const bool fine = !by_signal && code == 0;
+  monitor_.write(fine ? EventKind::kWorkerExit : EventKind::kWorkerCrash, ward.id,
+                 {{by_signal ? "signal" : "exit_code", std::int64_t{code}}});
+  if (fine) return say(fmt::format("{}: has left", ward.id.text));
+  say(fmt::format("{}: {} {}; nothing of its tasks is left", ward.id.text,
+                  by_signal ? "was killed by signal" : "ended with exit code", code));
+}
+
+void Supervisor::decide(Ward& ward) {
+  const bool fine = WIFEXITED(ward.status) && WEXITSTATUS(ward.status) == 0;
+  const bool superseded = WIFEXITED(ward.status) && WEXITSTATUS(ward.status) == kExitSuperseded;
+  ward.phase = Phase::kOver;
+  if (leaving_ || superseded || (fine && ward.reached != Reached::kNothing)) return;
+  const auto wait = ward.respawn.after_end(ward.reached, boot_clock_now() - ward.started_at);
+  if (!wait) {
+    monitor_.write(EventKind::kWorkerSpawnFailed, ward.id, {{"starts", std::int64_t{ward.starts}}});
+    return say(
+        fmt::format("{}: given up after {} starts; see its last words "
+                    "above, then start the "
+                    "supervisor again",
+                    ward.id.text, ward.starts));
+  }
+  ward.phase = Phase::kWaiting;
+  ward.start_at = boot_clock_now() + *wait;
+  if (ward.reached != Reached::kNothing) return;
+  monitor_.write(EventKind::kWorkerSpawnRetry, ward.id,
+                 {{"try", std::int64_t{ward.respawn.spawn_tries()}},
+                  {"wait_ms", wait->us / 1'000},
+                  {"reason", std::string("it ended before it had registered")}});
+  say(fmt::format("{}: ended before it had registered; next try in {} ms", ward.id.text,
+                  wait->us / 1'000));
+}
+
+void Supervisor::pass_on_signal() {
+  for (const auto& ward : wards_) {
+    if (ward->pid > 0) ::kill(ward->pid, SIGTERM);
+    if (ward->phase == Phase::kWaiting) ward->phase = Phase::kOver;
+  }
+  const WorkerSettings& worker = options_.worker.settings.worker;
+  const Duration allowed =
+      leaving_ ? worker.kill_grace : worker.shutdown_timeout + worker.kill_grace;
+  kill_at_ = boot_clock_now() + allowed + kPatience;
+  say(leaving_ ? "asked again: the workers give back what still runs"
+               : "stopping: the workers finish what they run");
+  leaving_ = true;
+}
+
+void Supervisor::kill_late() {
+  if (!kill_at_ || boot_clock_now() < *kill_at_) return;
+  kill_at_.reset();
+  for (const auto& ward : wards_) {
+    if (ward->pid > 0) ::kill(ward->pid, SIGKILL);
+  }
+}
+
+bool Supervisor::all_over() const {
+  return std::ranges::all_of(wards_, [](const auto& w) { return w->phase == Phase::kOver; });
+}
+
+int Supervisor::run() {
+  if (!prepare()) return 1;
+  for (;;) {
+    start_due();
+    if (all_over()) break;
+    wait_for_news();
+    clean();
+    kill_late();
+  }
+  proofs_.reset();
+  for (const auto& ward : wards_) ward->group.remove();
+  folder_->remove();
+  if (leaving_) return 0;
+  const bool left = std::ranges::all_of(wards_, [](const auto& ward) {
+    return WIFEXITED(ward->status) && WEXITSTATUS(ward->status) == 0;
+  });
+  return left ? 0 : 1;
+}
+
+}  // namespace
+
+int run_supervisor(SupervisorOptions options) { return Supervisor(std::move(options)).run(); }
+
+}  // namespace vortex::worker

@@ -1,0 +1,265 @@
+#include "worker/worker_process.h"
+
+#include <atomic>
+#include <csignal>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/version.h"
+#include "worker/agent_shell.h"
+#include "worker/executor.h"
+#include "worker/health.h"
+#include "worker/launch.h"
+#include "worker/log_shipper.h"
+#include "worker/spawn_worker.h"
+
+namespace vortex::worker {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr long kLookEveryNs = 20'000'000;
+constexpr std::size_t kLogBytesInAll = 16 * 1024 * 1024;
+constexpr std::size_t kLogBytesPerTask = 1024 * 1024;
+constexpr std::size_t kLogBytesMin = 64 * 1024;
+
+// An event loop on a thread of its own.
+class Loop {
+ public:
+  Loop() : work_(asio::make_work_guard(io)) {}
+  ~Loop() { stop(); }
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  void run(const char* name) {
+    thread_ = std::thread([this, name] {
+      ::prctl(PR_SET_NAME, name);
+      io.run();
+    });
+  }
+  // Runs `call` on the loop and waits for it.
+  template <class Call>
+  void join_in(Call call) {
+    std::atomic<bool> done = false;
+    asio::post(io, [&] {
+      call();
+      done = true;
+      done.notify_one();
+    });
+    done.wait(false);
+  }
+  void stop() {
+    io.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  asio::io_context io{1};
+
+ private:
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  std::thread thread_;
+};
+
+class WorkerProcess {
+ public:
+  WorkerProcess(ProcessOptions options, std::function<void(const std::string&)> log)
+      : options_(std::move(options)), log_(std::move(log)), started_at_(boot_clock_now()) {}
+
+  int run();
+
+ private:
+  void start_executor();
+  std::string start_agent();
+  agent::AgentConfig agent_config(std::string health_address) const;
+  void start_task(Assignment assignment);
+  void tell_supervisor(char news);
+  void on_fact(agent::Input fact);
+  void wait_for_end();
+  void on_signal();
+  void close();
+
+  const Settings& settings() const { return options_.worker.settings; }
+  const WorkerInfo& info() const { return options_.worker.info; }
+
+  ProcessOptions options_;
+  std::function<void(const std::string&)> log_;
+  const Instant started_at_;
+  Loop tasks_;
+  Loop beat_;
+  std::unique_ptr<LogShipper> shipper_;
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<AgentShell> shell_;
+  std::unique_ptr<net::Server> health_;
+  std::atomic<bool> exited_ = false;
+  std::atomic<agent::Exit::How> how_{agent::Exit::How::kDrained};
+  std::optional<Instant> leave_by_;
+  bool released_ = false;
+  bool proved_ = false;  // has finished a task; on the tasks' thread
+};
+
+void WorkerProcess::start_executor() {
+  ShipperConfig shipper;
+  shipper.controllers = options_.worker.controllers;
+  shipper.buffer_bytes_max =
+      std::clamp(kLogBytesInAll / std::max(info().slots, 1U), kLogBytesMin, kLogBytesPerTask);
+  shipper.flush_limit = std::min(shipper.flush_limit, settings().worker.self_fence / 4);
+  shipper.log = log_;
+  shipper_ = std::make_unique<LogShipper>(tasks_.io, std::move(shipper));
+  ExecutorConfig config;
+  config.slots = info().slots;
+  config.work_dir = options_.worker.work_dir + "/" + info().id.text;
+  config.kill_grace = settings().worker.kill_grace;
+  config.containment = options_.worker.containment;
+  config.group = {options_.supervisor, info().id.text};
+  config.record_path = options_.record_path;
+  config.notice = log_;
+  executor_ = std::make_unique<Executor>(tasks_.io, std::move(config), *shipper_,
+                                         [this](agent::Input fact) { on_fact(std::move(fact)); });
+}
+
+agent::AgentConfig WorkerProcess::agent_config(std::string health_address) const {
+  agent::AgentConfig config;
+  config.info = info();
+  config.info.address = std::move(health_address);
+  config.info.version = version();
+  config.incarnation = options_.incarnation;
+  config.controllers = static_cast<std::uint32_t>(options_.worker.controllers.size());
+  config.heartbeat_interval = settings().worker.heartbeat_interval;
+  config.self_fence = settings().worker.self_fence;
+  config.kill_time = settings().worker.kill_grace;
+  config.seed = options_.incarnation.value;
+  return config;
+}
+
+// Returns what is wrong; empty: nothing.
+std::string WorkerProcess::start_agent() {
+  HealthConfig health;
+  health.listen = own_address_towards(options_.worker.controllers.front().endpoint);
+  health.worker = info().id.text;
+  health.started_at = started_at_;
+  health.beat = settings().worker.heartbeat_interval;
+  health.state = [this] { return shell_->state(); };
+  const std::string address = health.listen;
+  auto server = serve_health(beat_.io, std::move(health));
+  if (!server) return server.error();
+  health_ = *std::move(server);
+  ShellHooks hooks;
+  hooks.start = [this](Assignment assignment) { start_task(std::move(assignment)); };
+  hooks.kill = [this](Attempt attempt) {
+    asio::post(tasks_.io, [this, attempt] { executor_->kill(attempt); });
+  };
+  hooks.ready = [this] { tell_supervisor(kNewsReady); };
+  hooks.exited = [this](agent::Exit::How how) {
+    how_ = how;
+    exited_ = true;
+  };
+  hooks.log = log_;
+  shell_ = std::make_unique<AgentShell>(
+      beat_.io, agent_config(fmt::format("{}:{}", address, health_->port())),
+      options_.worker.controllers, std::move(hooks));
+  return {};
+}
+
+void WorkerProcess::on_fact(agent::Input fact) {
+  const auto* ended = std::get_if<agent::ProcessExited>(&fact);
+  const bool finished = ended != nullptr && std::holds_alternative<Completed>(ended->result);
+  if (finished && !std::exchange(proved_, true)) tell_supervisor(kNewsProved);
+  shell_->tell(std::move(fact));
+}
+
+void WorkerProcess::start_task(Assignment assignment) {
+  auto launch = make_launch(assignment, {options_.worker.url, info().id.text, wall_clock_now()});
+  if (!launch) {
+    return shell_->tell(agent::ProcessCouldNotStart{assignment.attempt, 0, launch.error()});
+  }
+  asio::post(tasks_.io,
+             [this, ready = *std::move(launch)]() mutable { executor_->start(std::move(ready)); });
+}
+
+void WorkerProcess::tell_supervisor(char news) {
+  if (options_.news_fd >= 0) static_cast<void>(!::write(options_.news_fd, &news, 1));
+}
+
+void WorkerProcess::on_signal() {
+  if (!leave_by_) {
+    log_("asked to stop: finishing what runs");
+    leave_by_ = boot_clock_now() + settings().worker.shutdown_timeout;
+    return shell_->tell(agent::DrainRequested{});
+  }
+  leave_by_ = boot_clock_now();
+}
+
+void WorkerProcess::wait_for_end() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  const timespec look{0, kLookEveryNs};
+  while (!exited_) {
+    if (sigtimedwait(&signals, nullptr, &look) > 0) on_signal();
+    if (leave_by_ && boot_clock_now() >= *leave_by_ && !std::exchange(released_, true)) {
+      log_("giving back what still runs");
+      shell_->tell(agent::ReleaseNow{});
+    }
+  }
+}
+
+void WorkerProcess::close() {
+  beat_.join_in([this] {
+    health_.reset();
+    shell_.reset();
+  });
+  tasks_.join_in([this] {
+    executor_.reset();
+    shipper_.reset();
+  });
+  beat_.stop();
+  tasks_.stop();
+}
+
+int WorkerProcess::run() {
+  // Orphans of tasks come to us, and when the supervisor dies we are asked to
+  // leave.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  // A task must not hold what tells our supervisor that we are gone.
+  if (options_.news_fd >= 0) ::fcntl(options_.news_fd, F_SETFD, FD_CLOEXEC);
+  start_executor();
+  if (const std::string wrong = start_agent(); !wrong.empty()) {
+    log_(wrong);
+    return 1;
+  }
+  tasks_.run("tasks");
+  beat_.run("beat");
+  shell_->tell(agent::Start{});
+  wait_for_end();
+  close();
+  if (how_.load() == agent::Exit::How::kSuperseded) {
+    log_(
+        "another process is registered as this worker: give each supervisor "
+        "its own --name");
+    return kExitSuperseded;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_worker_process(ProcessOptions options, std::function<void(const std::string&)> log) {
+  return WorkerProcess(std::move(options), std::move(log)).run();
+}
+
+}  // namespace vortex::worker

@@ -1,0 +1,127 @@
+// The files through which a task talks, and its temporary folder.
+
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/worker/executing.h"
+
+namespace vortex::worker {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(TaskFiles, OutputsAreToldInCompactForm) {
+  Executing on;
+  EXPECT_EQ(summary(on.run(shell("echo '{ \"a\" : [1, 2.50] }' > $VORTEX_OUTPUTS"))),
+            "completed {\"a\":[1,2.50]}");
+  EXPECT_EQ(summary(on.run({"true"})), "completed ") << "nothing of the task before";
+  EXPECT_EQ(summary(on.run({"true"}, [](Launch& launch) { launch.wants_outputs = true; })),
+            "completed {}");
+}
+
+TEST(TaskFiles, OutputsThatCannotBeKeptFailTheTask) {
+  Executing on;
+  EXPECT_THAT(summary(on.run(shell("echo '[1]' > $VORTEX_OUTPUTS"))),
+              HasSubstr("failed: the outputs are not a JSON object"));
+  EXPECT_EQ(std::get<Failed>(*on.told[on.last].exit).code, 0);
+  EXPECT_THAT(summary(on.run(shell("printf '{\"a\": ' > $VORTEX_OUTPUTS"))),
+              HasSubstr("not a JSON object"));
+  EXPECT_THAT(summary(on.run(shell("head -c 262145 /dev/zero > $VORTEX_OUTPUTS"))),
+              HasSubstr("the outputs have 262145 bytes; 256 KiB at most"));
+  EXPECT_THAT(summary(on.run(shell("mkfifo $VORTEX_OUTPUTS"))), HasSubstr("not a regular file"));
+  EXPECT_THAT(summary(on.run(shell("mkdir $VORTEX_OUTPUTS; touch $VORTEX_OUTPUTS/x"))),
+              HasSubstr("not a regular file"));
+  EXPECT_THAT(summary(on.run(shell("ln -s /etc/passwd $VORTEX_OUTPUTS"))),
+              HasSubstr("not a regular file"));
+  EXPECT_EQ(summary(on.run({"true"})), "completed ");
+  EXPECT_EQ(summary(on.run(shell("echo '[1]' > $VORTEX_OUTPUTS; exit 4"))), "failed: exit code 4");
+}
+
+TEST(TaskFiles, CheckpointOfAnEarlierAttemptIsThere) {
+  Executing on;
+  const std::string bytes("state\0\xff of before", 16);
+  on.run(shell("cat $VORTEX_CHECKPOINT"), [&](Launch& launch) { launch.checkpoint = bytes; });
+  EXPECT_EQ(on.text(on.last), bytes);
+  EXPECT_THAT(on.told[on.last].checkpoints, IsEmpty()) << "it is known already";
+  on.run(shell("ls $VORTEX_CHECKPOINT"));
+  EXPECT_THAT(on.text(on.last), HasSubstr("No such file"));
+}
+
+TEST(TaskFiles, CheckpointsAreToldWhileTheTaskRunsAndAtItsEnd) {
+  Executing on;
+  const std::string go = on.folder.path() + "/tasks/slot-0/tmp/go";
+  const Attempt second = on.start(
+      shell("cd $VORTEX_TMPDIR; mkfifo go1 go2; echo one > $VORTEX_CHECKPOINT; read x < go1; "
+            "echo two > $VORTEX_CHECKPOINT.new; mv $VORTEX_CHECKPOINT.new $VORTEX_CHECKPOINT; "
+            "read x < go2; printf three > $VORTEX_CHECKPOINT; exit 1"));
+  EXPECT_TRUE(on.wait([&] { return on.told[second].checkpoints.size() == 1; }));
+  std::ofstream(go + "1") << "x\n";
+  EXPECT_TRUE(on.wait([&] { return on.told[second].checkpoints.size() == 2; }));
+  std::ofstream(go + "2") << "x\n";
+  EXPECT_EQ(summary(on.wait_over(second)), "failed: exit code 1");
+  EXPECT_THAT(on.told[second].checkpoints, ElementsAre("one\n", "two\n", "three"));
+}
+
+TEST(TaskFiles, CheckpointWrittenAtTermIsTold) {
+  Executing on;
+  const Attempt attempt = on.start(shell(
+      "trap 'echo last > $VORTEX_CHECKPOINT; exit 0' TERM; echo up; while :; do sleep 0.01; done"));
+  on.lines(attempt, 1);
+  on.executor->kill(attempt);
+  EXPECT_EQ(summary(on.wait_over(attempt)), "killed");
+  EXPECT_THAT(on.told[attempt].checkpoints, ElementsAre("last\n"));
+}
+
+TEST(TaskFiles, TooLargeACheckpointIsLeftOutAndSaid) {
+  Executing on(Containment::kAuto,
+               [](ExecutorConfig& config) { config.checkpoint_bytes_max = 1000; });
+  EXPECT_EQ(summary(on.run(shell("head -c 1001 /dev/zero > $VORTEX_CHECKPOINT"))), "completed ");
+  EXPECT_THAT(on.told[on.last].checkpoints, IsEmpty());
+  EXPECT_THAT(on.notices, ElementsAre(HasSubstr("is larger than 1000 bytes")));
+}
+
+TEST(TaskFiles, ProgressIsItsLastLine) {
+  Executing on;
+  const Attempt attempt =
+      on.start(shell("cd $VORTEX_TMPDIR; mkfifo go1 go2; echo '10 fetching' > $VORTEX_PROGRESS; "
+                     "read x < go1; echo 'nonsense' >> $VORTEX_PROGRESS; "
+                     "echo ' 65% running tests ' >> $VORTEX_PROGRESS; read x < go2; "
+                     "echo 101 too much >> $VORTEX_PROGRESS"));
+  EXPECT_TRUE(on.wait([&] { return !on.told[attempt].progress.empty(); }));
+  const std::string go = on.folder.path() + "/tasks/slot-0/tmp/go";
+  std::ofstream(go + "1") << "x\n";
+  EXPECT_TRUE(on.wait([&] {
+    return !on.told[attempt].progress.empty() && on.told[attempt].progress.back().percent == 65;
+  }));
+  std::ofstream(go + "2") << "x\n";
+  on.wait_over(attempt);
+  EXPECT_EQ(on.told[attempt].progress.front(), (Progress{10, "fetching"}));
+  EXPECT_EQ(on.told[attempt].progress.back(), (Progress{65, "running tests"}));
+}
+
+TEST(TaskFiles, TemporaryFolderIsEmptyForEveryTask) {
+  Executing on;
+  const std::string list = "ls -A $VORTEX_TMPDIR; ls -A $VORTEX_TMPDIR/.. | grep -v ^removed-";
+  on.run(shell(list));
+  EXPECT_EQ(on.text(on.last), "tmp\n");
+  on.run(shell("cd $VORTEX_TMPDIR; mkdir -p a/b; touch x a/b/y ../stray; mkdir ../folder"));
+  on.run(shell(list));
+  EXPECT_EQ(on.text(on.last), "tmp\n");
+  on.run(shell("rm -rf $VORTEX_TMPDIR"));
+  on.run(shell(list));
+  EXPECT_EQ(on.text(on.last), "tmp\n");
+  const std::string kept = on.folder.path() + "/kept";
+  on.run(shell("touch $VORTEX_TMPDIR/mine; mv $VORTEX_TMPDIR " + kept));
+  on.run(shell(list));
+  EXPECT_EQ(on.text(on.last), "tmp\n");
+  EXPECT_TRUE(std::filesystem::exists(kept + "/mine")) << "what was moved away is not touched";
+}
+
+}  // namespace
+}  // namespace vortex::worker

@@ -1,0 +1,175 @@
+// What a supervisor does about processes that lost their worker, and about those of its
+// predecessor.
+
+#include "worker/leftovers.h"
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tests/worker/executing.h"
+#include "tests/worker/other_worker.h"
+#include "worker/process_tree.h"
+#include "worker/slot_record.h"
+
+namespace vortex::worker {
+namespace {
+
+using testing::HasSubstr;
+
+class Leftovers : public testing::TestWithParam<Containment> {
+ protected:
+  void SetUp() override { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+};
+
+INSTANTIATE_TEST_SUITE_P(By, Leftovers, testing::Values(Containment::kAuto, Containment::kTreeOnly),
+                         [](const auto& of) {
+                           return of.param == Containment::kAuto ? "Group" : "Tree";
+                         });
+
+// Kills worker and runners so that none of them has time to do anything about it.
+void kill_all_at_once(OtherWorker& worker, const std::vector<pid_t>& runners) {
+  for (const pid_t pid : runners) ::kill(pid, SIGSTOP);
+  worker.kill();
+  for (const pid_t pid : runners) ::kill(pid, SIGKILL);
+}
+
+TEST_P(Leftovers, AreKilledByTheNextSupervisor) {
+  const TempFolder state;
+  OtherWorker worker(GetParam(), state.path(), "sh -c 'echo $$; exec sleep 1000' & echo $$; wait");
+  const auto ids = worker.processes(6);
+  ASSERT_EQ(ids.all().size(), 6U);
+  EXPECT_EQ(kill_leftovers(state.path()).folders, 0U) << "it lives";
+  for (const pid_t pid : ids.all()) EXPECT_FALSE(is_gone(pid));
+  kill_all_at_once(worker, ids.runners);
+  const LeftoverReport report = kill_leftovers(state.path());
+  EXPECT_EQ(report.folders, 1U);
+  EXPECT_EQ(report.left, 0U);
+  EXPECT_TRUE(wait_gone(ids.all(), seconds(2)));
+  EXPECT_TRUE(std::filesystem::is_empty(state.path()));
+}
+
+TEST_P(Leftovers, SupervisorsThatStartTogetherDoNotTakeEachOtherForDead) {
+  const TempFolder state;
+  std::atomic<int> faults = 0;
+  std::vector<std::thread> starting;
+  for (int i = 0; i < 8; ++i) {
+    starting.emplace_back([&, i] {
+      for (int round = 0; round < 20; ++round) {
+        auto folder = SupervisorFolder::open({state.path(), fmt::format("s{}", i), GetParam()});
+        faults += folder.has_value() ? 0 : 1;
+        faults += static_cast<int>(kill_leftovers(state.path()).folders);
+        if (folder && !std::filesystem::exists(folder->path())) ++faults;
+        if (folder) folder->remove();
+      }
+    });
+  }
+  for (std::thread& thread : starting) thread.join();
+  EXPECT_EQ(faults, 0);
+}
+
+TEST_P(Leftovers, AreKilledWhenASupervisorOfTheSameNameStarts) {
+  const TempFolder state;
+  OtherWorker worker(GetParam(), state.path(), "sh -c 'echo $$; exec sleep 1000' & echo $$; wait");
+  const auto ids = worker.processes(6);
+  ASSERT_EQ(ids.all().size(), 6U);
+  const SupervisorFolder::Config config{
+      .state_dir = state.path(), .name = "test-helper", .containment = GetParam()};
+  const auto refused = SupervisorFolder::open(config);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error(), HasSubstr("already running"));
+  kill_all_at_once(worker, ids.runners);
+  auto folder = SupervisorFolder::open(config);
+  ASSERT_TRUE(folder) << folder.error();
+  EXPECT_TRUE(wait_gone(ids.all(), seconds(2)));
+  folder->remove();
+  EXPECT_TRUE(std::filesystem::is_empty(state.path()));
+}
+
+TEST(SlotRecordFile, NamesProcessesOfThisBootOnly) {
+  const TempFolder folder;
+  const std::string path = folder.path() + "/w.slots";
+  auto record = SlotRecord::create({.path = path, .slots = 2, .work_dir = "/w"});
+  ASSERT_TRUE(record) << record.error();
+  const Instant now = boot_clock_now();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (;;) ::pause();
+  }
+  const RecordedProcess it{.pid = child, .from = now, .until = boot_clock_now()};
+  record->set({.slot = 1, .role = SlotRecord::Role::kLeader}, it);
+  record->set({.slot = 0, .role = SlotRecord::Role::kRunner}, it);
+  record->clear({.slot = 0, .role = SlotRecord::Role::kRunner});
+  const RecordContents contents = read_record(path);
+  EXPECT_EQ(contents.boot_id, boot_id());
+  EXPECT_EQ(contents.work_dir, "/w");
+  ASSERT_EQ(contents.processes.size(), 1U);
+  EXPECT_TRUE(is_alive(contents.processes[0]));
+  EXPECT_FALSE(is_alive({.pid = child, .from = now - seconds(9), .until = now - seconds(8)}))
+      << "another process had this id before";
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_FALSE(is_alive(contents.processes[0]));
+  std::ofstream(path) << "damaged";
+  EXPECT_TRUE(read_record(path).processes.empty());
+}
+
+TEST_P(Leftovers, OfADeadWorkerAreKilledAndThoseOfALivingOneAreNot) {
+  const auto fork_tree = [](const WorkerGroup& group) {
+    int ready[2];
+    EXPECT_EQ(::pipe(ready), 0);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      group.enter();
+      if (::fork() == 0) {
+        ::setsid();
+        const char done = ::fork() == 0 ? 'c' : 'p';
+        if (::write(ready[1], &done, 1) != 1) ::_exit(1);
+      }
+      for (;;) ::pause();
+    }
+    char two[2] = {};
+    for (char& one : two) EXPECT_EQ(::read(ready[0], &one, 1), 1);
+    ::close(ready[0]);
+    ::close(ready[1]);
+    return pid;
+  };
+  const std::string name = fmt::format("test-{}", ::getpid());
+  WorkerGroup first(GetParam(), {.supervisor = name, .worker = "one"});
+  WorkerGroup second(GetParam(), {.supervisor = name, .worker = "two"});
+  first.prepare();
+  second.prepare();
+  const pid_t dead = fork_tree(first);
+  const pid_t living = fork_tree(second);
+  ::kill(dead, SIGKILL);
+  ::waitpid(dead, nullptr, 0);
+  const std::vector<pid_t> known{living};
+  EXPECT_FALSE(first.is_empty(known));
+  EXPECT_TRUE(first.kill_all(known, seconds(5)));
+  EXPECT_TRUE(first.is_empty(known));
+  EXPECT_EQ(processes_below(living).size(), 2U);
+  ::kill(living, SIGKILL);
+  ::waitpid(living, nullptr, 0);
+  EXPECT_TRUE(second.kill_all({}, seconds(5)));
+  EXPECT_TRUE(processes_below(::getpid()).empty());
+  first.remove();
+  second.remove();
+  const CgroupRoots roots = find_cgroup_roots(name);
+  if (!roots.unified.empty()) {
+    remove_group(group_folder(roots.unified, {.supervisor = name, .worker = {}}));
+  }
+}
+
+}  // namespace
+}  // namespace vortex::worker

@@ -1,0 +1,176 @@
+// Output on its way over a real connection: in order, every byte once, whatever the other end does.
+
+#include "worker/log_shipper.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "net/server.h"
+
+namespace vortex::worker {
+namespace {
+
+namespace asio = boost::asio;
+
+// A controller as far as output is concerned: keeps bytes by offset, refuses gaps.
+class LogServer {
+ public:
+  explicit LogServer(asio::io_context& io) {
+    net::Handler handler = [this](net::Exchange& exchange) -> asio::awaitable<net::Response> {
+      co_return take(exchange.request());
+    };
+    auto server = net::Server::listen(io, {}, handler, [](int status, std::string_view) {
+      net::Response response;
+      response.status = status;
+      return response;
+    });
+    EXPECT_TRUE(server);
+    server_ = *std::move(server);
+  }
+
+  std::uint16_t port() const { return server_->port(); }
+
+  std::string text;
+  int calls = 0;
+  // The status of the answer to the n-th call; true: it was taken before the answer was spoilt.
+  std::function<std::pair<int, bool>(int call)> mood = [](int) { return std::pair(204, true); };
+
+ private:
+  net::Response take(const net::Request& request) {
+    const auto offset = std::stoull(std::string(*request.query.find("offset")));
+    const auto [status, kept] = mood(++calls);
+    EXPECT_LE(offset, text.size()) << "a gap";
+    if (kept && offset <= text.size()) {
+      EXPECT_EQ(request.body.substr(0, text.size() - offset), text.substr(offset))
+          << "a repeated piece has other bytes";
+      text.resize(offset);
+      text += request.body;
+    }
+    net::Response response;
+    response.status = status;
+    return response;
+  }
+
+  std::unique_ptr<net::Server> server_;
+};
+
+const Attempt kAttempt{{.run = {1}, .index = 0}, {1}};
+
+class Shipping : public testing::Test {
+ protected:
+  ShipperConfig config(std::vector<std::uint16_t> ports) {
+    ShipperConfig config;
+    for (const std::uint16_t port : ports) {
+      net::ClientConfig client;
+      client.endpoint.port = port;
+      config.controllers.push_back(client);
+    }
+    return config;
+  }
+  // Runs the loop until it holds.
+  bool run_until(const std::function<bool()>& holds) {
+    const Instant until = boot_clock_now() + seconds(20);
+    while (!holds() && boot_clock_now() < until) io.run_one_for(std::chrono::milliseconds(20));
+    return holds();
+  }
+
+  asio::io_context io{1};
+  LogServer server{io};
+};
+
+TEST_F(Shipping, EverythingArrivesBeforeFlushedIsCalled) {
+  LogShipper shipper(io, config({server.port()}));
+  shipper.write(kAttempt, "one ");
+  shipper.write(kAttempt, "two ");
+  bool flushed = false;
+  shipper.close(kAttempt, [&] { flushed = true; });
+  EXPECT_FALSE(flushed);
+  ASSERT_TRUE(run_until([&] { return flushed; }));
+  EXPECT_EQ(server.text, "one two ");
+}
+
+TEST_F(Shipping, ATaskWithoutOutputCostsNoCall) {
+  LogShipper shipper(io, config({server.port()}));
+  bool flushed = false;
+  shipper.close(kAttempt, [&] { flushed = true; });
+  EXPECT_TRUE(flushed);
+  EXPECT_EQ(server.calls, 0);
+}
+
+TEST_F(Shipping, LostAnswersAndRefusalsForNowLeaveEveryByteOnce) {
+  // 503 without effect, then one that had its effect although the answer was an error.
+  server.mood = [](int call) {
+    if (call == 1) return std::pair(503, false);
+    if (call % 3 == 0) return std::pair(500, true);
+    return std::pair(204, true);
+  };
+  LogShipper shipper(io, config({server.port()}));
+  std::string all;
+  for (int i = 0; i < 200; ++i) {
+    const std::string line = "line " + std::to_string(i) + "\n";
+    all += line;
+    shipper.write(kAttempt, line);
+    if (i % 50 == 0) run_until([&] { return server.calls > i / 50; });
+  }
+  bool flushed = false;
+  shipper.close(kAttempt, [&] { flushed = true; });
+  ASSERT_TRUE(run_until([&] { return flushed; }));
+  EXPECT_EQ(server.text, all);
+}
+
+TEST_F(Shipping, TheNextControllerIsTriedWhenOneIsGone) {
+  auto gone = config({1, server.port()});  // nobody listens on port 1
+  LogShipper shipper(io, gone);
+  shipper.write(kAttempt, "text");
+  bool flushed = false;
+  shipper.close(kAttempt, [&] { flushed = true; });
+  ASSERT_TRUE(run_until([&] { return flushed; }));
+  EXPECT_EQ(server.text, "text");
+}
+
+TEST_F(Shipping, WhatIsNotWantedAnyMoreIsDroppedAndNotSentAgain) {
+  server.mood = [](int) { return std::pair(409, false); };
+  LogShipper shipper(io, config({server.port()}));
+  shipper.write(kAttempt, std::string(300'000, 'x'));
+  ASSERT_TRUE(run_until([&] { return server.calls == 1; }));
+  bool flushed = false;
+  shipper.close(kAttempt, [&] { flushed = true; });
+  ASSERT_TRUE(run_until([&] { return flushed; }));
+  EXPECT_EQ(server.calls, 1);
+}
+
+TEST_F(Shipping, ADeadControllerHoldsAnEndedTaskOnlySoLong) {
+  auto dead = config({1});
+  dead.flush_limit = millis(300);
+  LogShipper shipper(io, dead);
+  shipper.write(kAttempt, "lost");
+  bool flushed = false;
+  shipper.close(kAttempt, [&] { flushed = true; });
+  EXPECT_TRUE(run_until([&] { return flushed; }));
+}
+
+TEST_F(Shipping, AFloodIsCutToTheRateAndTheEndIsKept) {
+  auto slow = config({server.port()});
+  slow.buffer_bytes_max = 64 * 1024;
+  LogShipper shipper(io, slow);
+  for (int i = 0; i < 1000; ++i) {
+    shipper.write(kAttempt, std::string(64 * 1024, 'x'));
+    io.poll();
+  }
+  shipper.write(kAttempt, "the end");
+  bool flushed = false;
+  shipper.close(kAttempt, [&] { flushed = true; });
+  ASSERT_TRUE(run_until([&] { return flushed; }));
+  EXPECT_LT(server.text.size(), 16U << 20U);
+  EXPECT_NE(server.text.find("bytes of output left out here]"), std::string::npos);
+  EXPECT_TRUE(server.text.ends_with("the end"));
+}
+
+}  // namespace
+}  // namespace vortex::worker
