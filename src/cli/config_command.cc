@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "codec/json_writer.h"
 
 namespace vortex::cli {
@@ -43,7 +44,7 @@ ExitCode show(Context& context) {
   const auto loaded = load(context);
   if (!loaded) return ExitCode::kInvalid;
   for (const std::string& notice : loaded->notices) talk("note: " + notice);
-  print(context.output == "json" ? as_json(*loaded) : as_table(*loaded));
+  print(wants_json(context) ? as_json(*loaded) : as_table(*loaded));
   return ExitCode::kOk;
 }
 
@@ -59,13 +60,17 @@ ExitCode check(Context& context) {
 
 void add_config(CLI::App& app, Command& chosen) {
   CLI::App* config =
-      app.add_subcommand("config", "The settings: what holds, and whether it is good");
+      app.add_subcommand("config", "The settings: what holds, and whether it is good")
+          ->group(kOperate);
   config->require_subcommand(1);
-  config->add_subcommand("show", "Every setting, its value and where it came from")
-      ->callback([&chosen] { chosen = show; });
-  config
-      ->add_subcommand("check", "Check file, environment and flags; exit 7 when something is wrong")
-      ->callback([&chosen] { chosen = check; });
+  example(*config, "vortex config show");
+  CLI::App* all = config->add_subcommand("show", "Every setting, its value and where it came from");
+  example(*all, "vortex config show --tuning=lan -o json");
+  on_chosen(*all, chosen, show);
+  CLI::App* test = config->add_subcommand(
+      "check", "Check file, environment and flags; exit 7 when something is wrong");
+  example(*test, "vortex config check --config vortex.toml");
+  on_chosen(*test, chosen, check);
 }
 
 }  // namespace vortex::cli

@@ -42,6 +42,11 @@ std::optional<LoadedSettings> load(const Context& context) {
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
+bool print_now(std::string_view text) {
+  const bool whole = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  return std::fflush(stdout) == 0 && whole;
+}
+
 void talk(std::string_view text) { fmt::print(stderr, "{}\n", text); }
 
 void complain(std::string_view what, std::string_view help) {

@@ -2,7 +2,9 @@
 // What every command gets: the global options, and where to write.
 //
 // Filled by the parser before a command runs. A command returns its exit code and never calls exit.
+// Data goes to stdout (print), talk to stderr (talk, complain).
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -10,18 +12,29 @@
 #include <vector>
 
 #include "base/settings.h"
+#include "base/time.h"
 #include "cli/exit_code.h"
 
 namespace vortex::cli {
 
+enum class Output : std::uint8_t { kTable, kWide, kJson, kJsonl, kName };
+enum class ColorMode : std::uint8_t { kAuto, kAlways, kNever };
+
+inline constexpr const char* kDefaultServer = "http://127.0.0.1:8080";
+
 struct Context {
-  std::string program;     // path of this very program, to start it again
-  std::string config;      // --config; empty: none
-  std::string server;      // --server
-  std::string token_file;  // --token-file: never on the command line itself
-  std::string output = "table";
+  std::string program;                 // path of this very program, to start it again
+  std::vector<std::string> arguments;  // all that it was started with
+  std::string config;                  // --config; empty: none
+  std::vector<std::string> servers;    // --server, in the order they are tried; empty: the default
+  std::string token_file;              // --token-file: never on the command line itself
+  Output output = Output::kTable;
+  ColorMode color = ColorMode::kAuto;
+  Duration timeout = seconds(30);          // of one call to a controller, retries included
   std::vector<std::string> setting_flags;  // --section.key value, as given
   bool quiet = false;
+  bool verbose = false;
+  bool yes = false;  // do not ask before dangerous acts
 };
 
 using Command = std::function<ExitCode(Context&)>;
@@ -29,7 +42,12 @@ using Command = std::function<ExitCode(Context&)>;
 // File, environment and flags together; errors are printed and become kInvalid.
 std::optional<LoadedSettings> load(const Context& context);
 
+inline bool wants_json(const Context& context) {
+  return context.output == Output::kJson || context.output == Output::kJsonl;
+}
+
 void print(std::string_view text);                                 // stdout
+bool print_now(std::string_view text);                             // and flush; false: nobody reads
 void talk(std::string_view text);                                  // stderr, with a newline
 void complain(std::string_view what, std::string_view help = {});  // error: ... = help: ...
 

@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 #include <systemd/sd-daemon.h>
 
 #include "cli/commands.h"
+#include "cli/logger.h"
+#include "cli/options.h"
 #include "controller/controller.h"
 #include "store/sqlite/open.h"
 
@@ -27,14 +27,6 @@ sigset_t block_signals() {
   sigaddset(&set, SIGINT);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   return set;
-}
-
-std::shared_ptr<spdlog::logger> make_logger(LogLevel level) {
-  auto logger = spdlog::stderr_logger_mt("vortex");
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%fZ %l %v", spdlog::pattern_time_type::utc);
-  logger->set_level(static_cast<spdlog::level::level_enum>(level));
-  logger->flush_on(spdlog::level::info);
-  return logger;
 }
 
 // Tells the service manager once work is taken; loading millions of tasks takes a while.
@@ -102,11 +94,13 @@ ExitCode serve(Context& context) {
 }  // namespace
 
 void add_controller(CLI::App& app, Command& chosen) {
-  app.add_subcommand("controller", "Run a controller: the engine, its database and its API")
-      ->footer(
-          "Example: vortex controller --database.path=/var/lib/vortex/vortex.db\n"
-          "         vortex controller --controller.listen=127.0.0.1:9090 --tuning=lan")
-      ->callback([&chosen] { chosen = serve; });
+  CLI::App* command =
+      app.add_subcommand("controller", "Run a controller: the engine, its database and its API")
+          ->group(kRunThings);
+  example(*command,
+          "vortex controller --database.path=/var/lib/vortex/vortex.db\n"
+          "vortex controller --controller.listen=127.0.0.1:9090 --tuning=lan");
+  on_chosen(*command, chosen, serve);
 }
 
 }  // namespace vortex::cli

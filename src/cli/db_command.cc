@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "codec/json_writer.h"
 #include "store/sqlite/backup.h"
 #include "store/sqlite/check.h"
@@ -32,7 +33,7 @@ ExitCode check(Context& context) {
     complain(report.error().detail, "name the file with --database.path");
     return ExitCode::kFailed;
   }
-  if (context.output == "json") {
+  if (wants_json(context)) {
     print(as_json(*report));
   } else {
     for (const std::string& problem : report->problems) complain(problem);
@@ -60,18 +61,22 @@ ExitCode backup(Context& context, const std::string& to) {
 }  // namespace
 
 void add_db(CLI::App& app, Command& chosen) {
-  CLI::App* db = app.add_subcommand("db", "The database file: is it sound, and a copy of it");
+  CLI::App* db =
+      app.add_subcommand("db", "The database file: is it sound, and a copy of it")->group(kOperate);
   db->require_subcommand(1);
-  db->add_subcommand("check",
-                     "Look at every page and every promise of the rows; exit 1 if not sound")
-      ->footer("Works while a controller runs on the file.")
-      ->callback([&chosen] { chosen = check; });
+  example(*db, "vortex db check --database.path=/var/lib/vortex/vortex.db");
+  CLI::App* sound = db->add_subcommand(
+      "check", "Look at every page and every promise of the rows; exit 1 if not sound");
+  example(*sound,
+          "vortex db check --database.path=/var/lib/vortex/vortex.db\n"
+          "It works while a controller runs on the file.");
+  on_chosen(*sound, chosen, check);
   auto to = std::make_shared<std::string>();
   CLI::App* copy =
       db->add_subcommand("backup", "Copy the database as it stands, also while it is used");
-  copy->add_option("to", *to, "The new file")->required();
-  copy->callback(
-      [&chosen, to] { chosen = [to](Context& context) { return backup(context, *to); }; });
+  copy->add_option("file", *to, "The new file")->required();
+  example(*copy, "vortex db backup /var/backups/vortex.db");
+  on_chosen(*copy, chosen, [to](Context& context) { return backup(context, *to); });
 }
 
 }  // namespace vortex::cli

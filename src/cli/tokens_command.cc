@@ -6,9 +6,11 @@
 #include "api/access.h"
 #include "api/tokens.h"
 #include "base/clock.h"
-#include "cli/commands.h"
-#include "cli/server.h"
-#include "codec/json_writer.h"
+#include "cli/act.h"
+#include "cli/confirm.h"
+#include "cli/json_view.h"
+#include "cli/listing.h"
+#include "cli/options.h"
 #include "store/sqlite/open.h"
 
 namespace vortex::cli {
@@ -56,17 +58,19 @@ ExitCode create_offline(Context& context, const Options& options, store::Role ro
   return ExitCode::kOk;
 }
 
-ExitCode show_answer(const std::expected<net::Response, ExitCode>& answer) {
-  if (!answer) return answer.error();
-  if (answer->status < 300) {
-    print(answer->body + "\n");
-    return ExitCode::kOk;
-  }
-  complain(answer->body);
-  const bool auth = answer->status == 401 || answer->status == 403;
-  if (auth) return ExitCode::kAuth;
-  return answer->status == 404 ? ExitCode::kNotFound : ExitCode::kFailed;
-}
+constexpr ListColumn kColumns[] = {
+    {"NAME", [](const boost::json::object& o, const Look&) { return plain_cell(o, "name"); }},
+    {"ROLE", [](const boost::json::object& o, const Look&) { return plain_cell(o, "role"); }},
+    {"STATE",
+     [](const boost::json::object& o, const Look&) {
+       const bool revoked = flag_at(o, "revoked");
+       return Cell{revoked ? "revoked" : "valid", revoked ? Tone::kDim : Tone::kGood};
+     }},
+    {"CREATED",
+     [](const boost::json::object& o, const Look& l) { return time_cell(o, "created_at", l); }},
+};
+constexpr Listing kTokens{
+    "tokens", "tokens", [](const boost::json::object& o) { return text_at(o, "name"); }, kColumns};
 
 ExitCode create(Context& context, const Options& options) {
   const auto role = api::role_from_text(options.role);
@@ -76,39 +80,52 @@ ExitCode create(Context& context, const Options& options) {
     return ExitCode::kUsage;
   }
   if (options.offline) return create_offline(context, options, *role);
-  std::string body;
-  codec::JsonWriter json(body);
-  json.begin_object().field("name", options.name).field("role", options.role).end_object();
-  return show_answer(call_server(context, net::Method::kPost, "/api/tokens", body));
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  const boost::json::object body{{"name", options.name}, {"role", options.role}};
+  const auto made = (*api)->post("/api/tokens", compact_json(body));
+  if (!made) return report(made.error());
+  const std::string secret = text_at(made->object(), "secret");
+  if (!wants_json(context) && !context.quiet) {
+    talk(fmt::format("token '{}' with role {}: shown once, kept only as a hash", options.name,
+                     options.role));
+  }
+  return show_one(context, made->json, {options.name, secret + "\n"});
+}
+
+ExitCode revoke(const Context& context, const std::string& name) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  if (const auto no = confirm(context, fmt::format("revoke the token {}", name))) return *no;
+  ApiRequest request{net::Method::kDelete, "/api/tokens/" + escaped(name), {}, {}, {}};
+  return act(context, **api,
+             {std::move(request), name, fmt::format("token {} opens nothing any more", name)});
 }
 
 }  // namespace
 
 void add_tokens(CLI::App& app, Command& chosen) {
-  CLI::App* tokens = app.add_subcommand("tokens", "Tokens: who may talk to the controller");
+  CLI::App* tokens =
+      app.add_subcommand("tokens", "Tokens: who may talk to the controller")->group(kOperate);
   tokens->require_subcommand(1);
+  example(*tokens, "vortex tokens create ci --role submitter");
   auto options = std::make_shared<Options>();
   CLI::App* make = tokens->add_subcommand("create", "Make a token; its secret is shown once");
   make->add_option("name", options->name, "What to call it")->required();
-  make->add_option("--role", options->role, "viewer, submitter, operator, worker or admin");
+  make->add_option("--role", options->role, "viewer, submitter, operator, worker or admin")
+      ->type_name("ROLE")
+      ->capture_default_str();
   make->add_flag("--offline", options->offline,
                  "Write into the database file itself; no controller may be running on it");
-  make->callback([&chosen, options] {
-    chosen = [options](Context& context) { return create(context, *options); };
-  });
-  tokens->add_subcommand("list", "The tokens there are")->callback([&chosen] {
-    chosen = [](Context& context) {
-      return show_answer(call_server(context, net::Method::kGet, "/api/tokens"));
-    };
-  });
-  CLI::App* revoke = tokens->add_subcommand("revoke", "End a token at once");
-  revoke->add_option("name", options->name, "Which one")->required();
-  revoke->callback([&chosen, options] {
-    chosen = [options](Context& context) {
-      return show_answer(
-          call_server(context, net::Method::kDelete, "/api/tokens/" + options->name));
-    };
-  });
+  example(*make, "vortex tokens create first --role admin --offline > admin.token");
+  on_chosen(*make, chosen, [options](Context& context) { return create(context, *options); });
+  CLI::App* all = tokens->add_subcommand("list", "The tokens there are");
+  example(*all, "vortex tokens list");
+  on_chosen(*all, chosen, [](Context& c) { return list_whole(c, kTokens, "/api/tokens"); });
+  CLI::App* end = tokens->add_subcommand("revoke", "End a token at once");
+  end->add_option("name", options->name, "Which one")->required();
+  example(*end, "vortex tokens revoke ci --yes");
+  on_chosen(*end, chosen, [options](Context& c) { return revoke(c, options->name); });
 }
 
 }  // namespace vortex::cli

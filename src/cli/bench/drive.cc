@@ -71,7 +71,8 @@ class Onlooker {
 
 }  // namespace
 
-std::expected<Throughput, std::string> drive(const DriveConfig& bench, Child& child) {
+std::expected<Throughput, std::string> drive(const DriveConfig& bench,
+                                             local::ControllerProcess& child) {
   const net::Endpoint server{"127.0.0.1", child.port()};
   const Fleet fleet({.server = server, .agents = bench.agents, .slots = bench.slots}, {});
   while (fleet.calls() < bench.agents) rest(millis(1));

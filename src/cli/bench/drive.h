@@ -8,7 +8,7 @@
 #include <expected>
 #include <string>
 
-#include "cli/bench/child.h"
+#include "cli/local/controller_process.h"
 
 namespace vortex::cli::bench {
 
@@ -30,6 +30,7 @@ struct Throughput {
   double requests_max_ms = 0;
 };
 
-std::expected<Throughput, std::string> drive(const DriveConfig& config, Child& child);
+std::expected<Throughput, std::string> drive(const DriveConfig& config,
+                                             local::ControllerProcess& child);
 
 }  // namespace vortex::cli::bench

@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
-#include "cli/bench/child.h"
 #include "cli/bench/drive.h"
 #include "cli/bench/fleet.h"
 #include "cli/bench/measure.h"
 #include "cli/bench/replay.h"
+#include "cli/local/controller_process.h"
 #include "store/sqlite/bare_loop.h"
 
 namespace vortex::cli::bench {
@@ -80,10 +80,10 @@ void print_json(const EngineBench& bench, const Throughput& t, const Samples& la
 }  // namespace
 
 std::expected<void, std::string> run_engine_bench(const EngineBench& bench) {
-  const TempFolder folder;
-  ChildConfig config;
+  const local::TempFolder folder;
+  local::ControllerConfig config;
   config.folder = folder.path();
-  auto child = Child::start(config);
+  auto child = local::ControllerProcess::start(config);
   if (!child) return std::unexpected(child.error());
   const net::Endpoint server{"127.0.0.1", (*child)->port()};
   Samples latency;

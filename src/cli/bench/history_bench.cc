@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/bench/child.h"
 #include "cli/bench/drive.h"
 #include "cli/bench/other_benches.h"
 #include "cli/bench/replay.h"
+#include "cli/local/controller_process.h"
 
 namespace vortex::cli::bench {
 namespace {
@@ -13,9 +13,9 @@ namespace {
 constexpr std::uint64_t kTasksPerRun = 100'000;
 
 std::expected<double, std::string> rate_in(const std::string& folder, std::uint64_t tasks) {
-  ChildConfig config;
+  local::ControllerConfig config;
   config.folder = folder;
-  auto child = Child::start(config);
+  auto child = local::ControllerProcess::start(config);
   if (!child) return std::unexpected(child.error());
   const auto result = drive({.tasks = tasks}, **child);
   if (!result) return std::unexpected(result.error());
@@ -26,8 +26,8 @@ std::expected<double, std::string> rate_in(const std::string& folder, std::uint6
 }  // namespace
 
 std::expected<void, std::string> run_history_bench(const HistoryBench& bench) {
-  const TempFolder full;
-  const TempFolder fresh;
+  const local::TempFolder full;
+  const local::TempFolder fresh;
   const std::string path = full.path() + "/vortex.db";
   const auto runs = static_cast<std::uint32_t>((bench.finished + kTasksPerRun - 1) / kTasksPerRun);
   fmt::print(stderr, "writing {} finished tasks first\n", runs * kTasksPerRun);

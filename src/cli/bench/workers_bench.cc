@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
-#include "cli/bench/child.h"
 #include "cli/bench/fleet.h"
 #include "cli/bench/measure.h"
 #include "cli/bench/other_benches.h"
+#include "cli/local/controller_process.h"
 
 namespace vortex::cli::bench {
 namespace {
@@ -17,10 +17,10 @@ void rest(Duration time) { std::this_thread::sleep_for(std::chrono::microseconds
 }  // namespace
 
 std::expected<void, std::string> run_workers_bench(const WorkersBench& bench) {
-  const TempFolder folder;
-  ChildConfig config;
+  const local::TempFolder folder;
+  local::ControllerConfig config;
   config.folder = folder.path();
-  auto child = Child::start(config);
+  auto child = local::ControllerProcess::start(config);
   if (!child) return std::unexpected(child.error());
   const net::Endpoint server{"127.0.0.1", (*child)->port()};
   FleetConfig fleet_config{.server = server, .agents = bench.workers, .slots = 4};
@@ -39,6 +39,7 @@ std::expected<void, std::string> run_workers_bench(const WorkersBench& bench) {
   const double passes = metric(*text, "vortex_health_pass_seconds_count");
   const double pass_ms =
       passes > 0 ? metric(*text, "vortex_health_pass_seconds_sum") / passes * 1e3 : 0;
+  if (passes == 0) return std::unexpected("no health pass in this time; use a longer one");
   const double offline = metric(*text, "vortex_workers{state=\"OFFLINE\"}");
   const double stale = metric(*text, "vortex_workers_stale_total");
   const double memory = static_cast<double>((*child)->use().resident_bytes) / (1 << 20);

@@ -1,0 +1,175 @@
+#include "cli/arguments.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/near_name.h"
+#include "cli/address.h"
+#include "cli/json_view.h"
+#include "codec/dag_json.h"
+#include "model/ids.h"
+
+namespace vortex::cli {
+namespace {
+
+constexpr std::uint32_t kPrefixSearchMax = 1'000;
+
+Failure not_found(std::string code, std::string what, std::string help) {
+  Failure failure;
+  failure.exit = ExitCode::kNotFound;
+  failure.code = std::move(code);
+  failure.what = std::move(what);
+  failure.help = std::move(help);
+  return failure;
+}
+
+bool all_digits(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::expected<boost::json::object, Failure> newest_run(ApiClient& api, std::string_view state) {
+  auto answer = api.get(with_query("/api/runs", {{"limit", "1"}, {"state", std::string(state)}}));
+  if (!answer) return std::unexpected(std::move(answer.error()));
+  const auto& runs = list_at(answer->object(), "runs");
+  if (!runs.empty() && runs[0].is_object()) return runs[0].get_object();
+  return std::unexpected(not_found("VX-RUN-001",
+                                   state.empty() ? "there is no run yet" : "no run has failed",
+                                   "`vortex runs list` shows the runs"));
+}
+
+// The only one of the newest runs whose id begins so.
+std::expected<boost::json::object, Failure> run_by_prefix(ApiClient& api, const std::string& text) {
+  auto answer = api.get(with_query("/api/runs", {{"limit", std::to_string(kPrefixSearchMax)}}));
+  if (!answer) return std::unexpected(std::move(answer.error()));
+  std::vector<const boost::json::object*> found;
+  for (const auto& run : list_at(answer->object(), "runs")) {
+    if (run.is_object() && text_at(run.get_object(), "id").starts_with(text)) {
+      found.push_back(&run.get_object());
+    }
+  }
+  if (found.size() == 1) return *found.front();
+  if (found.empty()) {
+    return std::unexpected(not_found("VX-RUN-001", fmt::format("there is no run '{}'", text),
+                                     "`vortex runs list` shows them; a run id looks like r42"));
+  }
+  return std::unexpected(
+      not_found("VX-RUN-001",
+                fmt::format("{} runs begin with '{}': {}, {}, ...", found.size(), text,
+                            text_at(*found[0], "id"), text_at(*found[1], "id")),
+                "write the whole id"));
+}
+
+Failure no_such_node(const DagPlan& plan, const TaskPath& path) {
+  std::vector<std::string_view> names;
+  for (const NodeSpec& node : plan.spec.nodes) names.push_back(node.name);
+  const std::string_view near = nearest_name(path.name, names);
+  return not_found("VX-TASK-001", fmt::format("run {} has no task '{}'", path.run, path.name),
+                   near.empty() ? fmt::format("`vortex tasks list {}` shows them", path.run)
+                                : fmt::format("did you mean '{}'?", near));
+}
+
+std::expected<std::string, Failure> task_in_plan(const DagPlan& plan, const TaskPath& path) {
+  for (const PlanNode& node : plan.nodes) {
+    if (plan.spec.nodes[node.spec].name != path.name) continue;
+    if (!path.item && node.tasks > 1) {
+      return std::unexpected(
+          not_found("VX-TASK-001", fmt::format("'{}' is a map of {} tasks", path.name, node.tasks),
+                    fmt::format("name one of them: {}/{}[0]", path.run, path.name)));
+    }
+    const std::uint32_t item = path.item.value_or(0);
+    if (item >= node.tasks) {
+      return std::unexpected(not_found(
+          "VX-TASK-001",
+          fmt::format("'{}' has {} tasks, so there is no [{}]", path.name, node.tasks, item),
+          "items are counted from 0"));
+    }
+    const auto run = parse_run_id(path.run);
+    return to_text(TaskId{run.value_or(RunId{}), node.first_task + item, node.level});
+  }
+  return std::unexpected(no_such_node(plan, path));
+}
+
+}  // namespace
+
+std::expected<boost::json::object, Failure> find_run(ApiClient& api, const std::string& text) {
+  if (text == "@last") return newest_run(api, "");
+  if (text == "@last-failed") return newest_run(api, "Failed");
+  const std::string id = all_digits(text) ? "r" + text : text;
+  if (!parse_run_id(id)) {
+    return std::unexpected(not_found("VX-RUN-001", fmt::format("'{}' is not a run", text),
+                                     "a run is r42, 42, @last or @last-failed"));
+  }
+  auto answer = api.get("/api/runs/" + escaped(id));
+  if (answer) return answer->object();
+  if (answer.error().status != 404) return std::unexpected(std::move(answer.error()));
+  return run_by_prefix(api, id);
+}
+
+TaskPath split_task_path(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return {std::string(text), {}, {}};
+  TaskPath path{std::string(text.substr(0, slash)), std::string(text.substr(slash + 1)), {}};
+  const std::size_t open = path.name.rfind('[');
+  if (!path.name.ends_with(']') || open == std::string::npos) return path;
+  const std::string_view digits =
+      std::string_view(path.name).substr(open + 1, path.name.size() - open - 2);
+  std::uint32_t item = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), item);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return path;
+  path.item = item;
+  path.name.resize(open);
+  return path;
+}
+
+std::expected<std::string, Failure> find_task(ApiClient& api, const std::string& text) {
+  if (parse_task_id(text)) return text;
+  TaskPath path = split_task_path(text);
+  if (path.name.empty()) {
+    return std::unexpected(not_found("VX-TASK-001", fmt::format("'{}' is not a task", text),
+                                     "a task is r42-L1-7, RUN/name or RUN/name[3]"));
+  }
+  const auto run = find_run(api, path.run);
+  if (!run) return std::unexpected(run.error());
+  path.run = text_at(*run, "id");
+  const auto plan = fetch_plan(api, path.run);
+  if (!plan) return std::unexpected(plan.error());
+  return task_in_plan(**plan, path);
+}
+
+std::expected<PlanPtr, Failure> plan_of_spec(const boost::json::value& spec) {
+  Failure failure;
+  failure.exit = ExitCode::kInvalid;
+  auto read = codec::read_dag(compact_json(spec));
+  if (!read) {
+    failure.what = "this vortex can not read the DAG: " + read.error().front().message;
+    failure.help = "is the controller newer? see `vortex doctor`";
+    return std::unexpected(std::move(failure));
+  }
+  // The controller has set its limits already.
+  constexpr std::uint32_t kAny = std::numeric_limits<std::uint32_t>::max();
+  auto plan = compile(*std::move(read), DagLimits{kAny, kAny, kAny, kAny});
+  if (plan) return *std::move(plan);
+  failure.what = fmt::format("'{}' {}", plan.error().node, plan.error().detail);
+  return std::unexpected(std::move(failure));
+}
+
+std::expected<PlanPtr, Failure> fetch_plan(ApiClient& api, const std::string& run) {
+  auto answer = api.get(fmt::format("/api/runs/{}/dag", escaped(run)));
+  if (!answer) return std::unexpected(std::move(answer.error()));
+  const auto* spec = answer->object().if_contains("spec");
+  return plan_of_spec(spec == nullptr ? boost::json::value() : *spec);
+}
+
+std::string task_name(const DagPlan& plan, std::uint32_t index) {
+  if (index >= plan.tasks) return fmt::format("#{}", index);
+  const std::uint32_t node = plan.node_of_task(index);
+  const std::string& name = plan.node_spec(node).name;
+  if (!plan.node_spec(node).map) return name;
+  return fmt::format("{}[{}]", name, index - plan.nodes[node].first_task);
+}
+
+}  // namespace vortex::cli

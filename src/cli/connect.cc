@@ -1,0 +1,65 @@
+#include "cli/connect.h"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace vortex::cli {
+namespace {
+
+constexpr std::uint16_t kDefaultPort = 8080;
+
+std::expected<std::string, ExitCode> read_token(const std::string& path) {
+  if (path.empty()) return std::string{};
+  std::ifstream file(path);
+  std::string token;
+  if (file >> token) return token;
+  complain(fmt::format("the token file {} can not be read", path),
+           "it must hold the token alone; --token-file or VORTEX_TOKEN_FILE names it");
+  return std::unexpected(ExitCode::kAuth);
+}
+
+// Each --server may itself be a list with commas.
+std::expected<std::vector<net::Endpoint>, ExitCode> read_servers(const Context& context) {
+  std::vector<net::Endpoint> found;
+  std::vector<std::string> texts = context.servers;
+  if (texts.empty()) texts.emplace_back(kDefaultServer);
+  for (const std::string& text : texts) {
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t end = std::min(text.find(',', at), text.size());
+      const std::string one = text.substr(at, end - at);
+      at = end + 1;
+      if (one.empty()) continue;
+      const auto endpoint = net::parse_endpoint(one, kDefaultPort);
+      if (!endpoint) {
+        complain(fmt::format("--server {} is not an address", one), "write it as http://host:port");
+        return std::unexpected(ExitCode::kUsage);
+      }
+      found.push_back(*endpoint);
+    }
+  }
+  if (!found.empty()) return found;
+  complain("--server names no address", "write it as http://host:port");
+  return std::unexpected(ExitCode::kUsage);
+}
+
+}  // namespace
+
+std::expected<std::vector<net::ClientConfig>, ExitCode> controllers_of(const Context& context) {
+  const auto servers = read_servers(context);
+  if (!servers) return std::unexpected(servers.error());
+  const auto token = read_token(context.token_file);
+  if (!token) return std::unexpected(token.error());
+  std::vector<net::ClientConfig> controllers;
+  for (const net::Endpoint& server : *servers) {
+    net::ClientConfig& controller = controllers.emplace_back();
+    controller.endpoint = server;
+    controller.token = *token;
+  }
+  return controllers;
+}
+
+}  // namespace vortex::cli

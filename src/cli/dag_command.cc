@@ -1,0 +1,179 @@
+// vortex dag: the named DAGs on the controller, and drawings of them.
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/act.h"
+#include "cli/arguments.h"
+#include "cli/confirm.h"
+#include "cli/dag_file.h"
+#include "cli/dag_graph.h"
+#include "cli/human.h"
+#include "cli/json_view.h"
+#include "cli/listing.h"
+#include "cli/options.h"
+
+namespace vortex::cli {
+namespace {
+
+using boost::json::object;
+
+constexpr ListColumn kColumns[] = {
+    {"NAME", [](const object& o, const Look&) { return plain_cell(o, "name"); }},
+    {"NODES", [](const object& o, const Look&) { return plain_cell(o, "nodes"); }, Align::kRight},
+    {"TASKS", [](const object& o, const Look&) { return plain_cell(o, "tasks"); }, Align::kRight},
+    {"UPDATED", [](const object& o, const Look& l) { return time_cell(o, "updated_at", l); }},
+    {"DIGEST", [](const object& o, const Look&) { return plain_cell(o, "digest"); }, Align::kLeft,
+     Shown::kWide},
+};
+constexpr Listing kDags{"dags", "DAGs", [](const object& o) { return text_at(o, "name"); },
+                        kColumns};
+
+std::string dag_path(const std::string& name) { return "/api/dags/" + escaped(name); }
+
+ExitCode show(const Context& context, const std::string& name) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  const auto dag = (*api)->get(dag_path(name));
+  if (!dag) return report(dag.error());
+  const object& o = dag->object();
+  const Look look = look_at(context, STDOUT_FILENO);
+  Record record;
+  record.add("name", text_at(o, "name")).add("digest", text_at(o, "digest"));
+  record.add("tasks", fmt::format("{} in {} nodes on {} levels", text_at(o, "tasks"),
+                                  text_at(o, "nodes"), text_at(o, "levels")));
+  record.add("updated", time_cell(o, "updated_at", look).text);
+  std::string text = record.text(look);
+  const auto* spec = o.if_contains("spec");
+  if (const auto plan = plan_of_spec(spec == nullptr ? boost::json::value() : *spec)) {
+    text += "\n" + graph_text(**plan, look);
+  }
+  return show_one(context, dag->json, {text_at(o, "name"), text});
+}
+
+ExitCode apply_one(const Context& context, ApiClient& api, const std::string& path) {
+  const auto canonical = load_dag_file(context, path);
+  if (!canonical) return canonical.error();
+  const boost::json::value json = boost::json::parse(*canonical);
+  const std::string name = text_at(json.get_object(), "name");
+  ApiRequest request{net::Method::kPut, dag_path(name), *canonical, {}, {}};
+  const auto answer = api.call(std::move(request));
+  if (!answer) return report(answer.error());
+  if (wants_json(context) || context.output == Output::kName) {
+    return show_one(context, answer->json, {name, {}});
+  }
+  const char* how = answer->status == 201 ? "is new" : "was replaced";
+  if (!context.quiet) {
+    talk(fmt::format("DAG {} {}: {} tasks, digest {}", name, how,
+                     text_at(answer->object(), "tasks"), text_at(answer->object(), "digest")));
+  }
+  return ExitCode::kOk;
+}
+
+ExitCode apply_all(const Context& context, const std::vector<std::string>& paths) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  for (const std::string& path : paths) {
+    const ExitCode code = apply_one(context, **api, path);
+    if (code != ExitCode::kOk) return code;
+  }
+  return ExitCode::kOk;
+}
+
+ExitCode remove(const Context& context, const std::string& name) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  if (const auto no = confirm(context, fmt::format("delete the DAG {}", name))) return *no;
+  ApiRequest request{net::Method::kDelete, dag_path(name), {}, {}, {}};
+  return act(context, **api, {std::move(request), name, fmt::format("DAG {} is deleted", name)});
+}
+
+struct GraphOptions {
+  std::string what;
+  std::string form = "text";
+};
+
+// A file where there is one of this name, else a run, else a DAG of the controller.
+std::expected<PlanPtr, ExitCode> graph_plan(const Context& context, const std::string& what) {
+  std::error_code ec;
+  if (std::filesystem::is_regular_file(what, ec)) return load_dag_plan(context, what);
+  const auto api = ApiClient::open(context);
+  if (!api) return std::unexpected(api.error());
+  if (what.starts_with('@') || parse_run_id(what)) {
+    const auto run = find_run(**api, what);
+    if (!run) return std::unexpected(report(run.error()));
+    auto plan = fetch_plan(**api, text_at(*run, "id"));
+    if (!plan) return std::unexpected(report(plan.error()));
+    return *std::move(plan);
+  }
+  const auto dag = (*api)->get(dag_path(what));
+  if (!dag) return std::unexpected(report(dag.error()));
+  const auto* spec = dag->object().if_contains("spec");
+  auto plan = plan_of_spec(spec == nullptr ? boost::json::value() : *spec);
+  if (!plan) return std::unexpected(report(plan.error()));
+  return *std::move(plan);
+}
+
+ExitCode graph(const Context& context, const GraphOptions& options) {
+  const auto plan = graph_plan(context, options.what);
+  if (!plan) return plan.error();
+  if (options.form == "mermaid") {
+    print(graph_mermaid(**plan));
+  } else if (options.form == "dot") {
+    print(graph_dot(**plan));
+  } else {
+    print(graph_text(**plan, look_at(context, STDOUT_FILENO)));
+  }
+  return ExitCode::kOk;
+}
+
+void add_list(CLI::App& dag, Command& chosen) {
+  CLI::App* list_all = dag.add_subcommand("list", "The DAGs that have a name here");
+  auto options = std::make_shared<ListOptions>();
+  add_list_options(*list_all, *options);
+  example(*list_all, "vortex dag list -o wide");
+  on_chosen(*list_all, chosen,
+            [options](Context& context) { return list(context, kDags, "/api/dags", *options); });
+}
+
+void add_graph(CLI::App& dag, Command& chosen) {
+  auto options = std::make_shared<GraphOptions>();
+  CLI::App* draw = dag.add_subcommand("graph", "Draw a DAG: a file, a name or a run");
+  draw->add_option("file", options->what, "File, name of a DAG, or run")->required();
+  draw->add_option("--format", options->form, "text, mermaid or dot")
+      ->check(CLI::IsMember({"text", "mermaid", "dot"}))
+      ->type_name("WORD")
+      ->capture_default_str();
+  example(*draw, "vortex dag graph nightly\nvortex dag graph thumbs.json --format dot | dot -Tsvg");
+  on_chosen(*draw, chosen, [options](Context& context) { return graph(context, *options); });
+}
+
+}  // namespace
+
+void add_dag(CLI::App& app, Command& chosen) {
+  CLI::App* dag = app.add_subcommand("dag", "DAGs that are kept under a name")->group(kRunThings);
+  dag->require_subcommand(1);
+  example(*dag, "vortex dag apply nightly.json");
+  add_list(*dag, chosen);
+  auto name = std::make_shared<std::string>();
+  CLI::App* one = dag->add_subcommand("show", "One DAG and what it comes to");
+  one->add_option("name", *name, "Name of the DAG")->required();
+  example(*one, "vortex dag show nightly -o json");
+  on_chosen(*one, chosen, [name](Context& context) { return show(context, *name); });
+  auto paths = std::make_shared<std::vector<std::string>>();
+  CLI::App* keep = dag->add_subcommand("apply", "Keep the DAGs of files under their names");
+  keep->add_option("file", *paths, "Files")->required();
+  example(*keep, "vortex dag apply nightly.json weekly.json");
+  on_chosen(*keep, chosen, [paths](Context& context) { return apply_all(context, *paths); });
+  CLI::App* forget = dag->add_subcommand("delete", "Forget a name; runs of it go on");
+  forget->add_option("name", *name, "Name of the DAG")->required();
+  example(*forget, "vortex dag delete nightly --yes");
+  on_chosen(*forget, chosen, [name](Context& context) { return remove(context, *name); });
+  add_graph(*dag, chosen);
+}
+
+}  // namespace vortex::cli

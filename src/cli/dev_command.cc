@@ -1,0 +1,167 @@
+// vortex dev: a whole vortex on this machine, in one command.
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "cli/api_client.h"
+#include "cli/commands.h"
+#include "cli/dag_file.h"
+#include "cli/local/cluster.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/submit.h"
+#include "cli/terminal.h"
+#include "codec/dag_json.h"
+#include "net/listen_check.h"
+
+namespace vortex::cli {
+namespace {
+
+constexpr std::uint16_t kUsualPort = 8080;
+constexpr long kLookEveryNs = 200'000'000;
+
+struct DevFlags {
+  std::string folder = ".";
+  std::uint16_t port = 0;
+  std::uint32_t workers = 2;
+  std::uint32_t slots = 4;
+  std::string file;
+  bool once = false;
+  bool stay = false;
+};
+
+sigset_t block_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  return set;
+}
+
+void greet(const local::Cluster& cluster, const DevFlags& flags) {
+  talk(
+      fmt::format("vortex is up\n"
+                  "  API         {}\n"
+                  "  workers     {} with {} slots each, supervised\n"
+                  "  database    {}/vortex.db\n"
+                  "  logs        {}/controller.log, workers.log, monitor.log",
+                  cluster.url(), flags.workers, flags.slots, cluster.folder(), cluster.folder()));
+  const bool usual = cluster.endpoint().port == kUsualPort;
+  const std::string server = usual ? "" : fmt::format(" --server {}", cluster.url());
+  talk(
+      fmt::format("\nTry, in another terminal:\n"
+                  "  vortex status{}\n"
+                  "  vortex run{} FILE.yaml\n"
+                  "  vortex workers list{}\n",
+                  server, server, server));
+}
+
+// The example of `./run`, or whatever file was given: submitted and watched
+// here.
+ExitCode run_file(const Context& context, const local::Cluster& cluster, const DevFlags& flags) {
+  Context here = context;
+  here.servers = {cluster.url()};
+  const auto plan = load_dag_plan(here, flags.file);
+  if (!plan) return plan.error();
+  const auto params = params_from((*plan)->spec, {});
+  if (!params) return params.error();
+  auto api = ApiClient::open(here);
+  if (!api) return api.error();
+  SubmitRequest request;
+  request.dag_json = codec::write_dag((*plan)->spec);
+  request.params_json = *params;
+  const auto run = submit_run(**api, std::move(request));
+  if (!run) return run.error();
+  talk(fmt::format("{} submitted as {}", flags.file, *run));
+  return watch_run(here, **api, *run, {});
+}
+
+// Until somebody ends it, or a part of it ends by itself.
+ExitCode wait_for_end(local::Cluster& cluster, const sigset_t& signals) {
+  const timespec look{0, kLookEveryNs};
+  for (;;) {
+    if (sigtimedwait(&signals, nullptr, &look) > 0) return ExitCode::kOk;
+    if (const std::string wrong = cluster.trouble(); !wrong.empty()) {
+      complain(wrong);
+      return ExitCode::kFailed;
+    }
+  }
+}
+
+ExitCode develop(const Context& context, const DevFlags& flags) {
+  if (!load(context)) return ExitCode::kInvalid;
+  std::error_code error;
+  const std::filesystem::path home = std::filesystem::absolute(flags.folder, error);
+  const std::filesystem::path data = home / ".vortex";
+  std::filesystem::create_directories(data, error);
+  if (error) {
+    complain(fmt::format("{} can not be made: {}", data.string(), error.message()));
+    return ExitCode::kFailed;
+  }
+  local::ClusterConfig config;
+  config.folder = data.lexically_normal().string();
+  config.workdir = home.lexically_normal().string();
+  config.workers = flags.workers;
+  config.slots = flags.slots;
+  config.settings = context.setting_flags;
+  if (!context.config.empty())
+    config.settings.insert(config.settings.begin(), {"--config", context.config});
+  const bool usual_is_free = local::is_free(kUsualPort);
+  config.port = flags.port > 0 ? flags.port : usual_is_free ? kUsualPort : 0;
+  if (flags.port == 0 && !usual_is_free) talk("port 8080 is taken: using another one");
+  talk("starting a controller and its workers ...");
+  auto cluster = local::Cluster::start(std::move(config));
+  if (!cluster) {
+    complain(cluster.error());
+    return ExitCode::kFailed;
+  }
+  greet(**cluster, flags);
+  ExitCode end = ExitCode::kOk;
+  if (!flags.file.empty()) end = run_file(context, **cluster, flags);
+  const bool stays =
+      flags.stay || (!flags.once && (flags.file.empty() || is_terminal(STDIN_FILENO)));
+  if (stays && end != ExitCode::kInterrupted) {
+    talk(fmt::format("\n{} is still up; Ctrl-C stops it", (*cluster)->url()));
+    const sigset_t signals = block_signals();
+    end = wait_for_end(**cluster, signals);
+  }
+  talk("stopping: workers first, then the controller");
+  (*cluster)->stop();
+  return end;
+}
+
+}  // namespace
+
+void add_dev(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("dev",
+                                          "A controller and two workers on this "
+                                          "machine, with everything in DIR/.vortex");
+  command.group(kRunThings);
+  auto flags = std::make_shared<DevFlags>();
+  command.add_option("DIR", flags->folder, "Where tasks run and .vortex is kept")
+      ->capture_default_str();
+  command.add_option("--port", flags->port, "Port of the API (default: 8080, or a free one)");
+  command.add_option("--workers", flags->workers, "How many worker processes")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  command.add_option("--slots", flags->slots, "Tasks at once in each")
+      ->check(CLI::Range(1, 1'000))
+      ->capture_default_str();
+  command.add_option("--run", flags->file, "Submit this DAG file and watch it");
+  command.add_flag("--once", flags->once, "Stop when that run has ended, with its exit code");
+  command.add_flag("--stay", flags->stay, "Stay up afterwards, also without a terminal");
+  example(command,
+          "vortex dev\n"
+          "vortex dev --run examples/hello.yaml --once");
+  on_chosen(command, chosen, [flags](Context& context) { return develop(context, *flags); });
+}
+
+}  // namespace vortex::cli

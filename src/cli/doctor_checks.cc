@@ -1,0 +1,187 @@
+#include "cli/doctor_checks.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "cli/human.h"
+
+namespace vortex::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Mark = Check::Mark;
+
+constexpr std::uint64_t kFilesMin = 4'096;
+constexpr std::uint64_t kProcessesMin = 1'024;
+constexpr std::uint64_t kSpaceWarn = 1ULL << 30U;
+constexpr std::uint64_t kSpaceFail = 64ULL << 20U;
+
+std::string limit_text(rlim_t value) {
+  return value == RLIM_INFINITY ? std::string("no limit") : fmt::format("{}", value);
+}
+
+bool may_write(const fs::path& path) { return ::access(path.c_str(), W_OK) == 0; }
+
+std::optional<std::uint64_t> free_bytes(const fs::path& folder) {
+  struct statvfs space{};
+  if (::statvfs(folder.c_str(), &space) != 0) return std::nullopt;
+  return std::uint64_t{space.f_bavail} * space.f_frsize;
+}
+
+Check check_space(const fs::path& folder) {
+  const auto bytes = free_bytes(folder);
+  Check check{"database space", Mark::kOk, "", ""};
+  if (!bytes) return {"database space", Mark::kWarn, "can not be asked for", ""};
+  check.found = fmt::format("{} free in {}", human_bytes(*bytes), folder.string());
+  if (*bytes < kSpaceWarn) {
+    check.mark = *bytes < kSpaceFail ? Mark::kFail : Mark::kWarn;
+    check.fix = "free some space, or move the database with --database.path";
+  }
+  return check;
+}
+
+// Who holds the lock, asked of the kernel: trying it could get in the way of a controller.
+std::string lock_holder(const fs::path& lock) {
+  struct stat info{};
+  if (::stat(lock.c_str(), &info) != 0) return {};
+  const std::string inode = fmt::format(":{}", info.st_ino);
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    if (line.find("FLOCK") == std::string::npos) continue;
+    const auto at = line.find(inode + " ");
+    if (at == std::string::npos) continue;
+    // 1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF
+    const auto end = line.rfind(' ', at);
+    const auto begin = line.rfind(' ', end - 1);
+    return line.substr(begin + 1, end - begin - 1);
+  }
+  return {};
+}
+
+Check check_lock(const std::string& database) {
+  const fs::path lock = database + ".lock";
+  std::error_code ec;
+  const std::string holder = lock_holder(lock);
+  if (!holder.empty()) {
+    return {"database lock", Mark::kOk, fmt::format("held by process {}", holder), ""};
+  }
+  const bool there = fs::exists(lock, ec);
+  return {"database lock", Mark::kOk,
+          there ? "free (the file stays behind; that is harmless)" : "free", ""};
+}
+
+std::string own_cgroup() {
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("0::")) return line.substr(3);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view to_text(Check::Mark mark) {
+  switch (mark) {
+    case Mark::kOk:
+      return "ok";
+    case Mark::kWarn:
+      return "warn";
+    case Mark::kFail:
+      return "fail";
+  }
+  return "fail";
+}
+
+Check check_open_files() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  Check check{"open files", Mark::kOk,
+              fmt::format("{} (may be raised to {})", limit_text(limit.rlim_cur),
+                          limit_text(limit.rlim_max)),
+              ""};
+  if (limit.rlim_cur < kFilesMin) {
+    check.mark = Mark::kWarn;
+    check.fix = "ulimit -n 65536, or LimitNOFILE=65536 in the service: each worker is a connection";
+  }
+  return check;
+}
+
+Check check_processes() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NPROC, &limit);
+  Check check{"processes", Mark::kOk, limit_text(limit.rlim_cur), ""};
+  if (limit.rlim_cur < kProcessesMin) {
+    check.mark = Mark::kWarn;
+    check.fix = "ulimit -u 4096, or TasksMax= in the service: tasks are processes";
+  }
+  return check;
+}
+
+Check check_cgroups() {
+  const std::string name = "cgroups";
+  if (!fs::exists("/sys/fs/cgroup/cgroup.controllers")) {
+    return {name, Mark::kWarn, "no cgroup v2 here: tasks are kept together by process group",
+            "boot with systemd.unified_cgroup_hierarchy=1"};
+  }
+  const fs::path own = "/sys/fs/cgroup" + own_cgroup();
+  if (may_write(own) && may_write(own / "cgroup.procs")) {
+    return {name, Mark::kOk, fmt::format("v2, {} may be used", own.string()), ""};
+  }
+  return {name, Mark::kWarn,
+          fmt::format("v2, but {} may not be written: tasks are kept together by process group",
+                      own.string()),
+          "run the worker as a service with Delegate=yes"};
+}
+
+Check check_temporary_folder() {
+  std::error_code ec;
+  const fs::path folder = fs::temp_directory_path(ec);
+  if (!ec && may_write(folder)) return {"temporary folder", Mark::kOk, folder.string(), ""};
+  return {"temporary folder", Mark::kFail, "there is none that may be written",
+          "set TMPDIR to a folder that may be written"};
+}
+
+Check check_token_file(const std::string& path) {
+  const std::string name = "token file";
+  if (path.empty()) return {name, Mark::kOk, "none is used", ""};
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0 || ::access(path.c_str(), R_OK) != 0) {
+    return {name, Mark::kFail, fmt::format("{} can not be read", path),
+            "see --token-file and VORTEX_TOKEN_FILE"};
+  }
+  if ((info.st_mode & 077U) == 0) return {name, Mark::kOk, path, ""};
+  return {name, Mark::kWarn, fmt::format("{} can be read by others", path),
+          fmt::format("chmod 600 {}", path)};
+}
+
+Checks check_database(const DatabaseSettings& settings) {
+  fs::path folder = fs::path(settings.path).parent_path();
+  if (folder.empty()) folder = ".";
+  std::error_code ec;
+  if (!fs::is_directory(folder, ec)) {
+    return {{"database folder", Mark::kWarn, fmt::format("{} does not exist", folder.string()),
+             "only a controller needs it: make it, or name another with --database.path"}};
+  }
+  Checks checks;
+  if (may_write(folder)) {
+    checks.push_back({"database folder", Mark::kOk, folder.string(), ""});
+  } else {
+    checks.push_back({"database folder", Mark::kWarn,
+                      fmt::format("{} may not be written by this user", folder.string()),
+                      "only a controller needs it: run as its user, or change --database.path"});
+  }
+  checks.push_back(check_space(folder));
+  checks.push_back(check_lock(settings.path));
+  return checks;
+}
+
+}  // namespace vortex::cli

@@ -1,0 +1,125 @@
+#include "cli/failure.h"
+
+#include <cstdio>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "cli/json_view.h"
+#include "cli/width.h"
+
+namespace vortex::cli {
+namespace {
+
+constexpr std::size_t kRawShownMax = 200;
+
+Failure::Place place_of(const boost::json::object& error) {
+  Failure::Place place;
+  place.where = text_at(error, "pointer");
+  if (place.where.empty()) place.where = "(the whole document)";
+  const std::string line = text_at(error, "line");
+  if (!line.empty()) place.where += fmt::format(" (line {}:{})", line, text_at(error, "column"));
+  place.message = text_at(error, "message");
+  place.help = text_at(error, "help");
+  return place;
+}
+
+// Not one of ours: a proxy, or no controller at all.
+Failure foreign_failure(const net::Response& response) {
+  Failure failure;
+  failure.status = response.status;
+  failure.exit = exit_code_of(response.status, {});
+  failure.what = fmt::format("the server answered {}: {}", response.status,
+                             one_line(response.body.substr(0, kRawShownMax)));
+  failure.help = "is this the address of a vortex controller?";
+  failure.body = response.body;
+  return failure;
+}
+
+}  // namespace
+
+ExitCode exit_code_of(int status, std::string_view code) {
+  if (code == "VX-RUN-004") return ExitCode::kConflict;  // 422: the key names another request
+  switch (status) {
+    case 401:
+    case 403:
+    case 421:
+      return ExitCode::kAuth;
+    case 404:
+      return ExitCode::kNotFound;
+    case 409:
+      return ExitCode::kConflict;
+    case 400:
+    case 413:
+    case 415:
+    case 422:
+      return code.starts_with("VX-DAG-") ? ExitCode::kInvalid : ExitCode::kUsage;
+    case 429:
+    case 502:
+    case 503:
+    case 504:
+      return ExitCode::kUnreachable;
+    default:
+      return ExitCode::kFailed;
+  }
+}
+
+Failure failure_of(const net::Response& response) {
+  boost::system::error_code ec;
+  const boost::json::value body = boost::json::parse(response.body, ec);
+  if (ec || !body.is_object() || !body.get_object().contains("code")) {
+    return foreign_failure(response);
+  }
+  const boost::json::object& problem = body.get_object();
+  Failure failure;
+  failure.status = response.status;
+  failure.body = response.body;
+  failure.code = text_at(problem, "code");
+  failure.exit = exit_code_of(response.status, failure.code);
+  failure.what = text_at(problem, "title");
+  const std::string detail = text_at(problem, "detail");
+  if (!detail.empty() && detail != failure.what) failure.what += ": " + detail;
+  failure.help = text_at(problem, "hint");
+  failure.request_id = text_at(problem, "request_id");
+  if (const auto* errors = problem.if_contains("errors"); errors != nullptr && errors->is_array()) {
+    for (const auto& error : errors->get_array()) {
+      if (error.is_object()) failure.places.push_back(place_of(error.get_object()));
+    }
+  }
+  return failure;
+}
+
+Failure failure_of(const net::CallError& error, std::string_view server) {
+  Failure failure;
+  failure.exit = ExitCode::kUnreachable;
+  failure.what = fmt::format("no answer from {}: {}", server, error.detail);
+  failure.help = error.fault == net::CallFault::kTimedOut || error.fault == net::CallFault::kBroken
+                     ? "it may have had its effect: look before you repeat it"
+                     : "is a controller running there? `vortex controller` starts one, --server "
+                       "names another";
+  if (error.fault == net::CallFault::kMalformed) {
+    failure.help = "what answered there does not speak HTTP: see --server";
+  }
+  return failure;
+}
+
+std::string failure_text(const Failure& failure) {
+  std::string out = failure.code.empty() ? "error: " : fmt::format("error[{}]: ", failure.code);
+  out += one_line(failure.what) + "\n";
+  for (const Failure::Place& place : failure.places) {
+    out += fmt::format("  --> {}: {}\n", one_line(place.where), one_line(place.message));
+    if (!place.help.empty()) out += fmt::format("   = help: {}\n", one_line(place.help));
+  }
+  if (!failure.help.empty()) out += fmt::format("  = help: {}\n", one_line(failure.help));
+  if (failure.status >= 500 && !failure.request_id.empty()) {
+    out += fmt::format("  = request: {}\n", one_line(failure.request_id));
+  }
+  return out;
+}
+
+ExitCode report(const Failure& failure) {
+  fmt::print(stderr, "{}", failure_text(failure));
+  return failure.exit;
+}
+
+}  // namespace vortex::cli

@@ -1,0 +1,56 @@
+// vortex fence check: inside a task, before an irreversible step: does this attempt still hold it?
+#include <cstdlib>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/address.h"
+#include "cli/api_client.h"
+#include "cli/options.h"
+
+namespace vortex::cli {
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+ExitCode check(const Context& context) {
+  const std::string task = environment("VORTEX_TASK_ID");
+  const std::string epoch = environment("VORTEX_EPOCH");
+  const std::string url = environment("VORTEX_URL");
+  if (task.empty() || epoch.empty()) {
+    complain("VORTEX_TASK_ID and VORTEX_EPOCH are not set",
+             "`vortex fence check` is asked from inside a task");
+    return ExitCode::kUsage;
+  }
+  Context where = context;
+  if (where.servers.empty() && !url.empty()) where.servers.push_back(url);
+  const auto api = ApiClient::open(where);
+  if (!api) return api.error();
+  const std::string target = fmt::format("/api/tasks/{}/fence", escaped(task));
+  const auto answer = (*api)->get(with_query(target, {{"epoch", epoch}}));
+  if (answer) {
+    if (wants_json(context)) print(answer->text + "\n");
+    return ExitCode::kOk;
+  }
+  // Lost for good, or never had: both mean stop.
+  const bool lost = answer.error().status == 409 || answer.error().status == 404;
+  const ExitCode code = report(answer.error());
+  return lost ? ExitCode::kFailed : code;
+}
+
+}  // namespace
+
+void add_fence(CLI::App& app, Command& chosen) {
+  CLI::App* fence = app.add_subcommand("fence", "Inside a task: may it still act?")->group(kAct);
+  fence->require_subcommand(1);
+  example(*fence, "vortex fence check && publish");
+  CLI::App* ask = fence->add_subcommand(
+      "check", "Exit 0 while this attempt holds its task, 1 when not, 5 when nobody answers");
+  example(*ask, "vortex fence check && curl -X POST https://example.org/publish");
+  on_chosen(*ask, chosen, check);
+}
+
+}  // namespace vortex::cli

@@ -1,0 +1,157 @@
+// vortex leases: partitions that programs share among themselves.
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/act.h"
+#include "cli/json_view.h"
+#include "cli/listing.h"
+#include "cli/options.h"
+
+namespace vortex::cli {
+namespace {
+
+using boost::json::object;
+
+const char* state_of(const object& lease) {
+  if (flag_at(lease, "live")) return "held";
+  return text_at(lease, "agent").empty() ? "free" : "expired";
+}
+
+Cell state_of_lease(const object& lease, const Look& look) {
+  return {state_text(state_of(lease), look), tone_of_state(state_of(lease))};
+}
+
+std::string name_of(const object& lease) {
+  return fmt::format("{}/{}", text_at(lease, "topic"), number_at(lease, "partition"));
+}
+
+constexpr ListColumn kColumns[] = {
+    {"TOPIC", [](const object& o, const Look&) { return plain_cell(o, "topic"); }},
+    {"PARTITION", [](const object& o, const Look&) { return plain_cell(o, "partition"); },
+     Align::kRight},
+    {"STATE", state_of_lease},
+    {"AGENT", [](const object& o, const Look&) { return plain_cell(o, "agent"); }, Align::kLeft,
+     Shown::kAlways, Shrinks::kMay},
+    {"EPOCH", [](const object& o, const Look&) { return plain_cell(o, "epoch"); }, Align::kRight},
+    {"EXPIRES", [](const object& o, const Look& l) { return time_cell(o, "expires_at", l); }},
+};
+constexpr Listing kLeases{"leases", "leases", name_of, kColumns};
+
+struct Lease {
+  std::string topic;
+  std::uint32_t partition = 0;
+  std::string agent;
+  std::uint64_t epoch = 0;
+};
+
+std::string path_of(const Lease& lease) {
+  return fmt::format("/api/leases/{}/{}", escaped(lease.topic), lease.partition);
+}
+
+std::string record_of(const object& o, const Look& look) {
+  Record record;
+  const Cell state = state_of_lease(o, look);
+  record.add("lease", name_of(o)).add("state", state.text, state.tone);
+  record.add("agent", text_at(o, "agent")).add("epoch", text_at(o, "epoch"));
+  record.add("expires", time_cell(o, "expires_at", look).text);
+  return record.text(look);
+}
+
+ExitCode show_answer(const Context& context, const ApiResult& answer) {
+  if (!answer) return report(answer.error());
+  const object& o = answer->object();
+  const Look look = look_at(context, STDOUT_FILENO);
+  return show_one(context, answer->json, {name_of(o), record_of(o, look)});
+}
+
+ExitCode show(const Context& context, const Lease& lease) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  return show_answer(context, (*api)->get(path_of(lease)));
+}
+
+ExitCode acquire(const Context& context, const Lease& lease) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  const object body{{"agent", lease.agent}};
+  return show_answer(context, (*api)->post(path_of(lease) + "/acquire", compact_json(body)));
+}
+
+ExitCode renew(const Context& context, const Lease& lease) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  const object body{{"agent", lease.agent}, {"epoch", lease.epoch}};
+  return show_answer(context, (*api)->post(path_of(lease) + "/renew", compact_json(body)));
+}
+
+ExitCode release(const Context& context, const Lease& lease) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  const object body{{"agent", lease.agent}, {"epoch", lease.epoch}};
+  const std::string name = fmt::format("{}/{}", lease.topic, lease.partition);
+  return act(context, **api,
+             {post_request(path_of(lease) + "/release", compact_json(body)), name,
+              fmt::format("lease {} is free", name)});
+}
+
+enum class Needs { kNothing, kAgent, kEpoch };
+using LeaseCommand = ExitCode (*)(const Context&, const Lease&);
+
+struct Verb {
+  const char* name;
+  const char* help;
+  Needs needs;
+  LeaseCommand run;
+};
+
+constexpr Verb kVerbs[] = {
+    {"show", "One partition", Needs::kNothing, show},
+    {"acquire", "Take a free or expired partition, with a new epoch; exit 6 when it is taken",
+     Needs::kAgent, acquire},
+    {"renew", "Hold it for another term; exit 6 when it is lost", Needs::kEpoch, renew},
+    {"release", "Give it back at once", Needs::kEpoch, release},
+};
+
+void add_verb(CLI::App& leases, Command& chosen, const Verb& verb) {
+  auto lease = std::make_shared<Lease>();
+  CLI::App* command = leases.add_subcommand(verb.name, verb.help);
+  command->add_option("topic", lease->topic, "What is shared out")->required();
+  command->add_option("partition", lease->partition, "Which part of it")->required();
+  std::string shown = fmt::format("vortex leases {} orders 0", verb.name);
+  if (verb.needs >= Needs::kAgent) {
+    command->add_option("--agent", lease->agent, "Who holds it")->required()->type_name("ID");
+    shown += " --agent a1";
+  }
+  if (verb.needs == Needs::kEpoch) {
+    command->add_option("--epoch", lease->epoch, "That it was granted with")
+        ->required()
+        ->type_name("NUMBER");
+    shown += " --epoch 7";
+  }
+  example(*command, shown);
+  on_chosen(*command, chosen, [lease, &verb](Context& c) { return verb.run(c, *lease); });
+}
+
+}  // namespace
+
+void add_leases(CLI::App& app, Command& chosen) {
+  CLI::App* leases =
+      app.add_subcommand("leases", "Partition leases: list, acquire, renew, release")->group(kAct);
+  leases->require_subcommand(1);
+  example(*leases, "vortex leases acquire orders 0 --agent a1");
+  auto topic = std::make_shared<std::string>();
+  auto page = std::make_shared<ListOptions>();
+  CLI::App* all = leases->add_subcommand("list", "All partitions that were ever leased");
+  all->add_option("--topic", *topic, "Only partitions of this topic")->type_name("NAME");
+  add_list_options(*all, *page);
+  example(*all, "vortex leases list --topic orders");
+  on_chosen(*all, chosen, [topic, page](Context& c) {
+    return list(c, kLeases, with_query("/api/leases", {{"topic", *topic}}), *page);
+  });
+  for (const Verb& verb : kVerbs) add_verb(*leases, chosen, verb);
+}
+
+}  // namespace vortex::cli

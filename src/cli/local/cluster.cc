@@ -1,0 +1,154 @@
+#include "cli/local/cluster.h"
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "base/clock.h"
+
+namespace vortex::cli::local {
+
+namespace {
+
+constexpr Duration kLook = millis(10);
+constexpr Duration kReadyLimit = seconds(30);
+constexpr Duration kStopLimit = seconds(120);
+constexpr std::size_t kLastWords = 2'000;
+
+std::string last_words(const std::string& path) {
+  const std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  const std::string all = text.str();
+  return all.size() > kLastWords ? all.substr(all.size() - kLastWords) : all;
+}
+
+// How many workers the controller knows as alive.
+std::size_t live_workers(const net::Endpoint& endpoint) {
+  net::ClientConfig config;
+  config.endpoint = endpoint;
+  net::Call call;
+  call.target = "/api/workers?live";
+  call.limit = seconds(2);
+  const auto answer = net::send_and_wait(config, std::move(call));
+  if (!answer || answer->status != 200) return 0;
+  boost::system::error_code error;
+  const auto json = boost::json::parse(answer->body, error);
+  const auto* object = error ? nullptr : json.if_object();
+  const auto* workers = object == nullptr ? nullptr : object->if_contains("workers");
+  return workers != nullptr && workers->is_array() ? workers->as_array().size() : 0;
+}
+
+}  // namespace
+
+std::expected<std::unique_ptr<Cluster>, std::string> Cluster::start(ClusterConfig config) {
+  if (config.program.empty()) config.program = own_program();
+  std::unique_ptr<Cluster> cluster(new Cluster(std::move(config)));
+  if (auto started = cluster->start_controller(); !started) {
+    return std::unexpected(started.error());
+  }
+  cluster->supervisors_.resize(cluster->config_.supervisors);
+  for (std::size_t i = 0; i < cluster->supervisors_.size(); ++i) {
+    if (auto started = cluster->start_supervisor(i); !started) {
+      return std::unexpected(started.error());
+    }
+  }
+  if (auto ready = cluster->wait_for_workers(); !ready) return std::unexpected(ready.error());
+  return cluster;
+}
+
+Cluster::~Cluster() { stop(); }
+
+std::string Cluster::url() const { return fmt::format("http://127.0.0.1:{}", controller_->port()); }
+
+net::Endpoint Cluster::endpoint() const { return {"127.0.0.1", controller_->port()}; }
+
+std::expected<void, std::string> Cluster::start_controller() {
+  ControllerConfig child;
+  child.program = config_.program;
+  child.folder = config_.folder;
+  child.port = config_.port;
+  child.flags = config_.settings;
+  auto started = ControllerProcess::start(std::move(child));
+  if (!started) return std::unexpected(started.error());
+  controller_ = *std::move(started);
+  return {};
+}
+
+std::string Cluster::supervisor_log(std::size_t index) const {
+  return fmt::format("{}/workers{}.log", config_.folder,
+                     index == 0 ? "" : fmt::format("-{}", index + 1));
+}
+
+std::expected<void, std::string> Cluster::start_supervisor(std::size_t index) {
+  ProcessConfig process;
+  // The port is in the name: two clusters on one host keep apart.
+  const std::string name = fmt::format(
+      "local-{}{}", controller_->port(),
+      supervisors_.size() == 1 ? std::string() : std::string(1, static_cast<char>('a' + index)));
+  process.argv = {config_.program,
+                  "worker",
+                  "--server",
+                  url(),
+                  "--name",
+                  name,
+                  "--count",
+                  std::to_string(config_.workers),
+                  "--slots",
+                  std::to_string(config_.slots),
+                  "--state-dir",
+                  config_.folder + "/state",
+                  "--work-dir",
+                  config_.folder + "/work",
+                  "--monitoring.monitor-log=" + config_.folder + "/monitor.log"};
+  process.argv.insert(process.argv.end(), config_.worker_flags.begin(), config_.worker_flags.end());
+  process.argv.insert(process.argv.end(), config_.settings.begin(), config_.settings.end());
+  process.log = supervisor_log(index);
+  process.workdir = config_.workdir;
+  auto started = Process::spawn(process);
+  if (!started) return std::unexpected(started.error());
+  supervisors_[index] = *std::move(started);
+  return {};
+}
+
+std::expected<void, std::string> Cluster::wait_for_workers() {
+  const std::size_t wanted = std::size_t{config_.workers} * config_.supervisors;
+  const Instant until = boot_clock_now() + kReadyLimit;
+  while (boot_clock_now() < until) {
+    if (live_workers(endpoint()) >= wanted) return {};
+    if (const std::string wrong = trouble(); !wrong.empty()) return std::unexpected(wrong);
+    std::this_thread::sleep_for(std::chrono::microseconds(kLook.us));
+  }
+  return std::unexpected("the workers were not ready in time:\n" + last_words(supervisor_log(0)));
+}
+
+std::string Cluster::trouble() {
+  if (!controller_->is_alive()) {
+    return "the controller ended:\n" + last_words(config_.folder + "/controller.log");
+  }
+  for (std::size_t i = 0; i < supervisors_.size(); ++i) {
+    if (supervisors_[i] && !supervisors_[i]->is_alive()) {
+      return "the workers' supervisor ended:\n" + last_words(supervisor_log(i));
+    }
+  }
+  return {};
+}
+
+void Cluster::stop() {
+  for (const auto& supervisor : supervisors_) {
+    if (supervisor) supervisor->signal(SIGTERM);
+  }
+  for (const auto& supervisor : supervisors_) {
+    if (supervisor) supervisor->wait(kStopLimit);
+  }
+  supervisors_.clear();
+  if (controller_) controller_->stop();
+}
+
+}  // namespace vortex::cli::local

@@ -1,0 +1,152 @@
+#include "cli/local/process.h"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+namespace vortex::cli::local {
+
+namespace {
+
+constexpr Duration kLook = millis(5);
+constexpr int kCouldNotExec = 127;
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (std::string& text : texts) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+struct Prepared {
+  char** argv;
+  char** environment;
+  const char* log;
+  const char* workdir;
+  pid_t parent;
+};
+
+// Between fork and exec: only what a signal handler might do as well.
+[[noreturn]] void become(const Prepared& prepared) {
+  ::setpgid(0, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != prepared.parent) ::_exit(kCouldNotExec);
+  const int log = ::open(prepared.log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  ::dup2(nothing, 0);
+  ::dup2(log, 1);
+  ::dup2(log, 2);
+  if (prepared.workdir[0] != '\0' && ::chdir(prepared.workdir) != 0) ::_exit(kCouldNotExec);
+  ::execve(prepared.argv[0], prepared.argv, prepared.environment);
+  ::_exit(kCouldNotExec);
+}
+
+std::string read_file(const std::string& path) {
+  const std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::uint64_t kib_after(const std::string& text, std::string_view key) {
+  const auto at = text.find(key);
+  return at == std::string::npos ? 0 : std::strtoull(text.c_str() + at + key.size(), nullptr, 10);
+}
+
+}  // namespace
+
+std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+std::expected<std::unique_ptr<Process>, std::string> Process::spawn(const ProcessConfig& config) {
+  std::vector<std::string> arguments = config.argv;
+  std::vector<std::string> environment = config.environment;
+  for (char** at = ::environ; *at != nullptr; ++at) environment.emplace_back(*at);
+  const std::vector<char*> argv = pointers(arguments);
+  const std::vector<char*> env = pointers(environment);
+  const Prepared prepared{const_cast<char**>(argv.data()), const_cast<char**>(env.data()),
+                          config.log.c_str(), config.workdir.c_str(), ::getpid()};
+  const pid_t pid = ::fork();
+  if (pid == 0) become(prepared);
+  if (pid > 0) return std::unique_ptr<Process>(new Process(pid));
+  return std::unexpected(
+      fmt::format("{} could not be started: {}", config.argv[0], std::strerror(errno)));
+}
+
+Process::~Process() { kill_now(); }
+
+// True: it has ended, now or before.
+bool Process::reap(int flags) {
+  if (pid_ <= 0) return true;
+  pid_t got = 0;
+  while ((got = ::waitpid(pid_, &status_, flags)) < 0 && errno == EINTR) {
+  }
+  if (got == 0) return false;
+  pid_ = -1;
+  return true;
+}
+
+bool Process::is_alive() { return !reap(WNOHANG); }
+
+void Process::signal(int number) {
+  if (is_alive()) ::kill(pid_, number);
+}
+
+void Process::kill_now() {
+  signal(SIGKILL);
+  reap(0);
+}
+
+int Process::stop(Duration limit) {
+  signal(SIGTERM);
+  return wait(limit);
+}
+
+int Process::wait(Duration limit) {
+  const Instant until = boot_clock_now() + limit;
+  while (is_alive() && boot_clock_now() < until) {
+    std::this_thread::sleep_for(std::chrono::microseconds(kLook.us));
+  }
+  kill_now();
+  return exit_code();
+}
+
+int Process::exit_code() const {
+  return WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
+}
+
+ProcessUse use_of(pid_t pid) {
+  ProcessUse use;
+  const std::string stat = read_file(fmt::format("/proc/{}/stat", pid));
+  const auto after_name = stat.rfind(')');
+  if (after_name == std::string::npos) return use;
+  std::istringstream fields(stat.substr(after_name + 2));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  double user = 0;
+  double system = 0;
+  fields >> user >> system;
+  use.cpu_seconds = (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const std::string status = read_file(fmt::format("/proc/{}/status", pid));
+  use.resident_bytes = kib_after(status, "VmRSS:") * 1024;
+  use.resident_bytes_max = kib_after(status, "VmHWM:") * 1024;
+  return use;
+}
+
+}  // namespace vortex::cli::local

@@ -1,0 +1,17 @@
+#include "cli/logger.h"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+namespace vortex::cli {
+
+std::shared_ptr<spdlog::logger> make_logger(LogLevel level, const std::string& who) {
+  auto logger = spdlog::stderr_logger_mt("vortex");
+  const std::string name = who.empty() ? "" : " " + who + ":";
+  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%fZ %l" + name + " %v", spdlog::pattern_time_type::utc);
+  logger->set_level(static_cast<spdlog::level::level_enum>(level));
+  logger->flush_on(spdlog::level::info);
+  return logger;
+}
+
+}  // namespace vortex::cli

@@ -1,0 +1,68 @@
+// vortex queues: how much waits where, and holding a queue back.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/act.h"
+#include "cli/json_view.h"
+#include "cli/listing.h"
+#include "cli/options.h"
+
+namespace vortex::cli {
+namespace {
+
+using boost::json::object;
+using Texts = std::vector<std::string>;
+
+constexpr ListColumn kColumns[] = {
+    {"QUEUE", [](const object& o, const Look&) { return plain_cell(o, "name"); }},
+    {"STATE",
+     [](const object& o, const Look& l) {
+       const char* state = flag_at(o, "paused") ? "paused" : "active";
+       return Cell{state_text(state, l), tone_of_state(state)};
+     }},
+    {"READY", [](const object& o, const Look&) { return plain_cell(o, "ready"); }, Align::kRight},
+    {"HELD", [](const object& o, const Look&) { return plain_cell(o, "held"); }, Align::kRight},
+    {"WORKERS", [](const object& o, const Look&) { return plain_cell(o, "workers"); },
+     Align::kRight},
+    {"OLDEST", [](const object& o, const Look& l) { return time_cell(o, "oldest_ready", l); }},
+};
+constexpr Listing kQueues{"queues", "queues", [](const object& o) { return text_at(o, "name"); },
+                          kColumns};
+
+ExitCode act_on_queues(const Context& context, const char* verb, const Texts& names) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  const bool pause = std::string_view(verb) == "pause";
+  std::vector<Act> acts;
+  for (const std::string& name : names) {
+    acts.push_back({post_request(fmt::format("/api/queues/{}/{}", escaped(name), verb)), name,
+                    fmt::format("queue {} {}", name, pause ? "is paused" : "goes on")});
+  }
+  return act_on_all(context, **api, std::move(acts));
+}
+
+}  // namespace
+
+void add_queues(CLI::App& app, Command& chosen) {
+  CLI::App* queues = app.add_subcommand("queues", "Queues: list, pause, resume")->group(kAct);
+  queues->require_subcommand(1);
+  example(*queues, "vortex queues list");
+  CLI::App* all = queues->add_subcommand("list", "Queues and their depth");
+  example(*all, "vortex queues list -o json");
+  on_chosen(*all, chosen, [](Context& c) { return list_whole(c, kQueues, "/api/queues"); });
+  auto names = std::make_shared<Texts>();
+  for (const char* verb : {"pause", "resume"}) {
+    const bool pause = std::string_view(verb) == "pause";
+    CLI::App* command = queues->add_subcommand(
+        verb, pause ? "Hand out nothing of it; what runs goes on" : "Hand it out again");
+    command->add_option("queue", *names, "Names of queues")->required();
+    example(*command, fmt::format("vortex queues {} default", verb));
+    on_chosen(*command, chosen,
+              [names, verb](Context& c) { return act_on_queues(c, verb, *names); });
+  }
+}
+
+}  // namespace vortex::cli

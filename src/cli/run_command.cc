@@ -1,0 +1,100 @@
+// vortex run: submit a DAG file and watch it until it ends.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/address.h"
+#include "cli/api_client.h"
+#include "cli/commands.h"
+#include "cli/dag_file.h"
+#include "cli/json_view.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/submit.h"
+#include "codec/dag_json.h"
+
+namespace vortex::cli {
+namespace {
+
+struct RunFlags {
+  std::string file;
+  std::vector<std::string> params;
+  std::vector<std::string> labels;
+  std::string key;
+  bool detach = false;
+  bool dry_run = false;
+  Duration limit;
+};
+
+// What would run, level by level, without telling anybody.
+ExitCode show_plan(const DagPlan& plan) {
+  print(fmt::format("{}: {} tasks in {} levels\n", plan.spec.name, plan.tasks, plan.levels));
+  for (std::uint32_t level = 0; level < plan.levels; ++level) {
+    print(fmt::format("  level {}\n", level));
+    for (const std::uint32_t node : plan.nodes_by_level[level]) {
+      const NodeSpec& spec = plan.node_spec(node);
+      const std::uint32_t tasks = plan.nodes[node].tasks;
+      print(fmt::format(
+          "    {}{}{}\n", spec.name, spec.map ? fmt::format(" x{}", tasks) : "",
+          spec.needs.empty() ? "" : fmt::format("  needs {}", fmt::join(spec.needs, ", "))));
+    }
+  }
+  return ExitCode::kOk;
+}
+
+ExitCode run(const Context& context, const RunFlags& flags) {
+  const auto plan = load_dag_plan(context, flags.file);
+  if (!plan) return plan.error();
+  auto params = params_from((*plan)->spec, flags.params);
+  if (!params) return params.error();
+  if (flags.dry_run) return show_plan(**plan);
+  auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  SubmitRequest request;
+  request.dag_json = codec::write_dag((*plan)->spec);
+  request.params_json = *std::move(params);
+  request.labels = flags.labels;
+  request.key = flags.key;
+  const auto run_id = submit_run(**api, std::move(request));
+  if (!run_id) return run_id.error();
+  if (flags.detach) {
+    print(*run_id + "\n");
+    if (!context.quiet) talk(fmt::format("watch it with: vortex runs watch {}", *run_id));
+    return ExitCode::kOk;
+  }
+  if (!context.quiet) talk(fmt::format("{} submitted as {}", (*plan)->spec.name, *run_id));
+  WatchOptions watch;
+  watch.limit = flags.limit;
+  const ExitCode end = watch_run(context, **api, *run_id, watch);
+  if (wants_json(context)) {
+    const auto last = (*api)->get("/api/runs/" + escaped(*run_id));
+    if (last) print(context.output == Output::kJson ? pretty_json(last->json) : last->text);
+  }
+  return end;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("run", "Submit a DAG file and watch it until it ends");
+  command.group(kRunThings);
+  auto flags = std::make_shared<RunFlags>();
+  command.add_option("FILE", flags->file, "DAG file, YAML or JSON")->required();
+  command.add_option("-p,--param", flags->params, "NAME=VALUE of a param; repeat for more");
+  command.add_option("-l,--label", flags->labels, "NAME=VALUE to find the run by; repeat for more");
+  command.add_option("--idempotency-key", flags->key,
+                     "The same key makes the same run, however often this is repeated");
+  command.add_flag("-d,--detach", flags->detach, "Print the run's id and do not wait");
+  command.add_flag("--dry-run", flags->dry_run, "Check everything, show the plan, submit nothing");
+  add_duration(command, "--wait", flags->limit, "Wait at most this long, then exit 9");
+  example(command,
+          "vortex run thumbs.yaml -p dir=/srv/photos\n"
+          "vortex run nightly.yaml --detach --idempotency-key nightly-2026-02-22");
+  on_chosen(command, chosen, [flags](Context& context) { return run(context, *flags); });
+}
+
+}  // namespace vortex::cli

@@ -1,0 +1,63 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/dag_file.h"
+#include "cli/options.h"
+#include "codec/dag_schema.h"
+
+namespace vortex::cli {
+namespace {
+
+struct ValidateFlags {
+  std::vector<std::string> files;
+  bool schema = false;
+};
+
+ExitCode validate(const Context& context, const ValidateFlags& flags) {
+  if (flags.schema) {
+    print(codec::dag_schema());
+    return ExitCode::kOk;
+  }
+  if (flags.files.empty()) {
+    complain("no file is given", "vortex validate FILE...");
+    return ExitCode::kUsage;
+  }
+  ExitCode worst = ExitCode::kOk;
+  for (const std::string& file : flags.files) {
+    const auto plan = load_dag_plan(context, file);
+    if (!plan) {
+      worst = plan.error();
+      continue;
+    }
+    const DagPlan& dag = **plan;
+    if (context.output == Output::kName) {
+      print(dag.spec.name + "\n");
+    } else if (!context.quiet) {
+      print(fmt::format("{}: ok: {}, {} tasks in {} levels\n", file, dag.spec.name, dag.tasks,
+                        dag.levels));
+    }
+  }
+  return worst;
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("validate",
+                                          "Check DAG files without a controller: "
+                                          "line, column and fix of every mistake");
+  command.group(kRunThings);
+  auto flags = std::make_shared<ValidateFlags>();
+  command.add_option("FILE", flags->files, "DAG files, YAML or JSON");
+  command.add_flag("--schema", flags->schema, "Print the JSON Schema of DAG files, for editors");
+  example(command,
+          "vortex validate thumbs.yaml\n"
+          "vortex validate --schema > dag.schema.json");
+  on_chosen(command, chosen, [flags](Context& context) { return validate(context, *flags); });
+}
+
+}  // namespace vortex::cli

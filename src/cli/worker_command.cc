@@ -1,0 +1,237 @@
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/connect.h"
+#include "cli/logger.h"
+#include "cli/options.h"
+#include "codec/units.h"
+#include "worker/supervisor.h"
+#include "worker/worker_process.h"
+
+namespace vortex::cli {
+namespace {
+
+struct WorkerFlags {
+  std::string name;
+  std::uint32_t count = 1;
+  std::uint32_t slots = 0;
+  std::vector<std::string> queues;
+  std::vector<std::string> labels;
+  std::vector<std::string> runtimes;
+  std::vector<std::string> named;
+  std::string zone;
+  std::string group;
+  std::string memory;
+  double cpu = 0;
+  std::string state_dir;
+  std::string work_dir;
+  // Between the supervisor and its worker processes.
+  std::string process;
+  std::uint64_t incarnation = 0;
+  std::string record_path;
+  std::string supervisor;
+  int news_fd = -1;
+};
+
+std::string host_name() {
+  char name[256] = {};
+  if (::gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "worker";
+  return name;
+}
+
+// Where what must survive a kill -9, but not a reboot, is kept.
+std::string default_state_dir() {
+  if (::geteuid() == 0 && ::access("/run", W_OK) == 0) return "/run/vortex";
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  if (runtime != nullptr && ::access(runtime, W_OK) == 0) return std::string(runtime) + "/vortex";
+  return fmt::format("/tmp/vortex-{}", ::geteuid());
+}
+
+std::string default_work_dir() {
+  const char* tmp = std::getenv("TMPDIR");
+  return fmt::format("{}/vortex-work-{}", tmp == nullptr ? "/tmp" : tmp, ::geteuid());
+}
+
+// "gpu=a100"; unset: told to the user.
+std::optional<std::pair<std::string, std::string>> split_pair(const std::string& text,
+                                                              const char* flag) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    complain(fmt::format("{} wants NAME=VALUE, not '{}'", flag, text));
+    return std::nullopt;
+  }
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+bool read_labels(const WorkerFlags& flags, WorkerInfo& info) {
+  for (const std::string& text : flags.labels) {
+    auto label = split_pair(text, "--label");
+    if (!label) return false;
+    info.labels.push_back(*std::move(label));
+  }
+  std::ranges::sort(info.labels);
+  return true;
+}
+
+bool read_resources(const WorkerFlags& flags, WorkerInfo& info) {
+  info.resources.cpu_milli = static_cast<std::int64_t>(flags.cpu * 1'000);
+  if (!flags.memory.empty()) {
+    const auto bytes = codec::parse_size(flags.memory);
+    if (!bytes) {
+      complain(fmt::format("--memory: '{}' is not a size", flags.memory), "write it as 512MiB");
+      return false;
+    }
+    info.resources.memory_bytes = *bytes;
+  }
+  for (const std::string& text : flags.named) {
+    const auto amount = split_pair(text, "--resource");
+    if (!amount) return false;
+    char* end = nullptr;
+    const long long value = std::strtoll(amount->second.c_str(), &end, 10);
+    if (*end != '\0' || amount->second.empty() || value < 0) {
+      complain(
+          fmt::format("--resource {}: '{}' is not a whole number", amount->first, amount->second));
+      return false;
+    }
+    info.resources.named.emplace_back(amount->first, value);
+  }
+  std::ranges::sort(info.resources.named);
+  return true;
+}
+
+std::optional<worker::WorkerOptions> worker_options(const Context& context,
+                                                    const WorkerFlags& flags) {
+  auto loaded = load(context);
+  if (!loaded) return std::nullopt;
+  worker::WorkerOptions options;
+  options.settings = loaded->settings;
+  auto controllers = controllers_of(context);
+  if (!controllers) return std::nullopt;
+  options.controllers = *std::move(controllers);
+  for (net::ClientConfig& client : options.controllers) {
+    client.user_timeout = options.settings.worker.tcp_user_timeout;
+  }
+  const net::Endpoint& first = options.controllers.front().endpoint;
+  options.url = fmt::format("http://{}:{}", first.host, first.port);
+  WorkerInfo& info = options.info;
+  info.machine = MachineId(host_name());
+  info.zone = flags.zone;
+  info.group = flags.group;
+  info.slots = flags.slots > 0 ? flags.slots : std::max(1U, std::thread::hardware_concurrency());
+  if (!flags.queues.empty()) info.queues = flags.queues;
+  info.runtimes = flags.runtimes;
+  for (auto* list : {&info.queues, &info.runtimes}) {
+    std::ranges::sort(*list);
+    list->erase(std::unique(list->begin(), list->end()), list->end());
+  }
+  if (!read_labels(flags, info) || !read_resources(flags, info)) return std::nullopt;
+  options.state_dir = flags.state_dir.empty() ? default_state_dir() : flags.state_dir;
+  options.work_dir = flags.work_dir.empty() ? default_work_dir() : flags.work_dir;
+  return options;
+}
+
+void block_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGCHLD);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+ExitCode run_process(const WorkerFlags& flags, worker::WorkerOptions options) {
+  const auto logger = make_logger(options.settings.monitoring.log_level, flags.process);
+  worker::ProcessOptions process;
+  process.worker = std::move(options);
+  process.worker.info.id = WorkerId(flags.process);
+  process.worker.info.name = flags.process;
+  process.incarnation = {flags.incarnation};
+  process.record_path = flags.record_path;
+  process.supervisor = flags.supervisor;
+  process.news_fd = flags.news_fd;
+  return static_cast<ExitCode>(worker::run_worker_process(
+      std::move(process), [logger](const std::string& line) { logger->info(line); }));
+}
+
+ExitCode supervise(const Context& context, const WorkerFlags& flags,
+                   worker::WorkerOptions options) {
+  const auto logger = make_logger(options.settings.monitoring.log_level, "supervisor");
+  worker::SupervisorOptions supervisor;
+  supervisor.worker = std::move(options);
+  supervisor.name = flags.name.empty() ? host_name() : flags.name;
+  supervisor.name_is_given = !flags.name.empty();
+  supervisor.count = flags.count;
+  supervisor.program = context.program;
+  supervisor.arguments = context.arguments;
+  const std::string& monitor = supervisor.worker.settings.monitoring.monitor_log;
+  supervisor.monitor_log = monitor == "off"    ? ""
+                           : monitor == "auto" ? supervisor.worker.work_dir + "/monitor.log"
+                                               : monitor;
+  supervisor.log = [logger](const std::string& line) { logger->info(line); };
+  return static_cast<ExitCode>(worker::run_supervisor(std::move(supervisor)));
+}
+
+ExitCode work(const Context& context, const WorkerFlags& flags) {
+  auto options = worker_options(context, flags);
+  if (!options) return ExitCode::kInvalid;
+  block_signals();
+  if (!flags.process.empty()) return run_process(flags, *std::move(options));
+  return supervise(context, flags, *std::move(options));
+}
+
+void add_hidden(CLI::App& command, WorkerFlags& flags) {
+  command.add_option("--process", flags.process)->group("");
+  command.add_option("--incarnation", flags.incarnation)->group("");
+  command.add_option("--record", flags.record_path)->group("");
+  command.add_option("--supervisor", flags.supervisor)->group("");
+  command.add_option("--news-fd", flags.news_fd)->group("");
+}
+
+}  // namespace
+
+void add_worker(CLI::App& app, Command& chosen) {
+  CLI::App& command = *app.add_subcommand("worker",
+                                          "Run workers on this machine: a supervisor "
+                                          "and the processes it keeps alive");
+  command.group(kRunThings);
+  auto flags = std::make_shared<WorkerFlags>();
+  command.add_option("--name", flags->name, "Workers are NAME-1, NAME-2, ... (default: host name)");
+  command.add_option("--count", flags->count, "How many worker processes to keep")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command.add_option("--slots", flags->slots, "Tasks at once in each (default: number of cores)")
+      ->check(CLI::Range(1, 10'000));
+  command.add_option("--queue", flags->queues, "Take work of this queue; repeat for more")
+      ->default_str("default");
+  command.add_option("--label", flags->labels,
+                     "NAME=VALUE that tasks may require; repeat for more");
+  command.add_option("--runtime", flags->runtimes, "Runtime that tasks may require");
+  command.add_option("--cpu", flags->cpu, "Cores to share out (default: not rationed)");
+  command.add_option("--memory", flags->memory, "Memory to share out, as 8GiB");
+  command.add_option("--resource", flags->named, "NAME=AMOUNT of anything else to share out");
+  command.add_option("--zone", flags->zone, "Zone, for finding it");
+  command.add_option("--group", flags->group, "Group, for finding it");
+  command.add_option("--state-dir", flags->state_dir, "What must be cleaned up after a crash")
+      ->default_str(default_state_dir());
+  command.add_option("--work-dir", flags->work_dir, "Files of tasks")
+      ->default_str(default_work_dir());
+  add_hidden(command, *flags);
+  example(command,
+          "vortex worker --server http://controller:8080 --slots 8\n"
+          "vortex worker --count 2 --queue gpu --label gpu=a100 --memory 64GiB");
+  on_chosen(command, chosen, [flags](Context& context) { return work(context, *flags); });
+}
+
+}  // namespace vortex::cli

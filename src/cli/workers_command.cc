@@ -1,0 +1,224 @@
+// vortex workers, vortex machines: who does the work, and what an operator says to them.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include "cli/act.h"
+#include "cli/confirm.h"
+#include "cli/human.h"
+#include "cli/json_view.h"
+#include "cli/listing.h"
+#include "cli/options.h"
+
+namespace vortex::cli {
+namespace {
+
+using boost::json::object;
+using Texts = std::vector<std::string>;
+
+std::string joined(const boost::json::array& items) {
+  std::vector<std::string> texts;
+  for (const auto& item : items) texts.push_back(text_of(item));
+  return fmt::format("{}", fmt::join(texts, ","));
+}
+
+std::string labels_of(const object& worker) {
+  std::vector<std::string> texts;
+  for (const auto& label : object_at(worker, "labels")) {
+    texts.push_back(fmt::format("{}={}", std::string_view(label.key()), text_of(label.value())));
+  }
+  return fmt::format("{}", fmt::join(texts, ","));
+}
+
+// What keeps it from getting work although it is there.
+Cell note_cell(const object& worker, const Look& /*look*/) {
+  if (flag_at(worker, "cordoned")) return {"cordoned", Tone::kWarn};
+  if (flag_at(worker, "suspect")) return {"suspect", Tone::kWarn};
+  return {"-", Tone::kDim};
+}
+
+Cell load_cell(const object& worker, const Look& /*look*/) {
+  return {fmt::format("{}/{}", number_at(worker, "held"), number_at(worker, "slots")),
+          Tone::kPlain};
+}
+
+Cell uptime_cell(const object& worker, const Look& /*look*/) {
+  const std::int64_t up = number_at(worker, "uptime_seconds");
+  return {up > 0 ? human_duration(seconds(up)) : "-", Tone::kPlain};
+}
+
+constexpr ListColumn kWorkerColumns[] = {
+    {"WORKER", [](const object& o, const Look&) { return plain_cell(o, "id"); }},
+    {"STATE", [](const object& o, const Look& l) { return state_cell(o, "state", l); }},
+    {"NOTE", note_cell},
+    {"HELD", load_cell, Align::kRight},
+    {"DONE", [](const object& o, const Look&) { return plain_cell(o, "completed"); },
+     Align::kRight},
+    {"LOST", [](const object& o, const Look&) { return plain_cell(o, "times_lost"); },
+     Align::kRight},
+    {"HEARD", [](const object& o, const Look& l) { return time_cell(o, "last_heartbeat", l); }},
+    {"UPTIME", uptime_cell, Align::kRight},
+    {"MACHINE", [](const object& o, const Look&) { return plain_cell(o, "machine"); }, Align::kLeft,
+     Shown::kAlways, Shrinks::kMay},
+    {"ZONE", [](const object& o, const Look&) { return plain_cell(o, "zone"); }, Align::kLeft,
+     Shown::kWide},
+    {"GROUP", [](const object& o, const Look&) { return plain_cell(o, "group"); }, Align::kLeft,
+     Shown::kWide},
+    {"QUEUES", [](const object& o, const Look&) { return Cell{joined(list_at(o, "queues"))}; },
+     Align::kLeft, Shown::kWide, Shrinks::kMay},
+    {"LABELS", [](const object& o, const Look&) { return Cell{labels_of(o)}; }, Align::kLeft,
+     Shown::kWide, Shrinks::kMay},
+    {"VERSION", [](const object& o, const Look&) { return plain_cell(o, "version"); }, Align::kLeft,
+     Shown::kWide},
+};
+constexpr Listing kWorkers{"workers", "workers", name_by_id, kWorkerColumns};
+
+constexpr ListColumn kMachineColumns[] = {
+    {"MACHINE", [](const object& o, const Look&) { return plain_cell(o, "id"); }},
+    {"STATE",
+     [](const object& o, const Look& l) {
+       const char* state = flag_at(o, "online") ? "online" : "offline";
+       return Cell{state_text(state, l), tone_of_state(state)};
+     }},
+    {"SINCE", [](const object& o, const Look& l) { return time_cell(o, "since", l); }},
+};
+constexpr Listing kMachines{"machines", "machines", name_by_id, kMachineColumns};
+
+struct Filter {
+  ListOptions page;
+  std::string state;
+  std::string zone;
+  std::string group;
+  std::string machine;
+  bool live = false;
+};
+
+ExitCode list_workers(const Context& context, const Filter& filter) {
+  const QueryItems query{{"state", filter.state},
+                         {"zone", filter.zone},
+                         {"group", filter.group},
+                         {"machine", filter.machine},
+                         {"live", filter.live ? "true" : ""}};
+  return list(context, kWorkers, with_query("/api/workers", query), filter.page);
+}
+
+std::string record_of(const object& worker, const Look& look) {
+  Record record;
+  const Cell state = state_cell(worker, "state", look);
+  const Cell note = note_cell(worker, look);
+  record.add("worker", text_at(worker, "id")).add("machine", text_at(worker, "machine"));
+  record.add("state", state.text, state.tone);
+  if (note.text != "-") record.add("note", note.text, note.tone);
+  record.add("holds", load_cell(worker, look).text + " slots");
+  record.add("attempts", fmt::format("{} completed of {} ended", number_at(worker, "completed"),
+                                     number_at(worker, "ended")));
+  record.add("lost", fmt::format("{} times", number_at(worker, "times_lost")));
+  record.add("heard", time_cell(worker, "last_heartbeat", look).text);
+  record.add("uptime", uptime_cell(worker, look).text);
+  const auto add_if = [&](const char* name, const std::string& value) {
+    if (!value.empty() && value != "0") record.add(name, value);
+  };
+  add_if("incarnation", text_at(worker, "incarnation"));
+  add_if("address", text_at(worker, "address"));
+  add_if("zone", text_at(worker, "zone"));
+  add_if("group", text_at(worker, "group"));
+  add_if("queues", joined(list_at(worker, "queues")));
+  add_if("labels", labels_of(worker));
+  add_if("runtimes", joined(list_at(worker, "runtimes")));
+  add_if("version", text_at(worker, "version"));
+  return record.text(look);
+}
+
+ExitCode show(const Context& context, const std::string& id) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  const auto worker = (*api)->get("/api/workers/" + escaped(id));
+  if (!worker) return report(worker.error());
+  const Look look = look_at(context, STDOUT_FILENO);
+  return show_one(context, worker->json, {id, record_of(worker->object(), look)});
+}
+
+struct Verb {
+  const char* name;
+  const char* path;
+  const char* help;
+  const char* done;
+  const char* question;  // empty: nothing is asked
+};
+
+constexpr Verb kVerbs[] = {
+    {"drain", "drain", "Give it no more work; it leaves when it is done", "worker {} is draining",
+     ""},
+    {"cordon", "cordon", "Give it no more work until uncordoned", "worker {} is cordoned", ""},
+    {"uncordon", "uncordon", "Give it work again", "worker {} gets work again", ""},
+    {"reset", "reset-state", "Declare this life of it over: its work goes elsewhere at once",
+     "worker {} starts clean", "declare worker {} dead and run its tasks elsewhere"},
+};
+
+ExitCode act_on_workers(const Context& context, const Verb& verb, const Texts& ids) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  std::vector<Act> acts;
+  for (const std::string& id : ids) {
+    if (*verb.question != '\0') {
+      if (const auto no = confirm(context, fmt::format(fmt::runtime(verb.question), id))) {
+        return *no;
+      }
+    }
+    acts.push_back({post_request(fmt::format("/api/workers/{}/{}", escaped(id), verb.path)), id,
+                    fmt::format(fmt::runtime(verb.done), id)});
+  }
+  return act_on_all(context, **api, std::move(acts));
+}
+
+void add_list(CLI::App& workers, Command& chosen) {
+  auto filter = std::make_shared<Filter>();
+  CLI::App* command = workers.add_subcommand("list", "All workers");
+  command->add_option("--state", filter->state, "IDLE, RUNNING, DRAINING, OFFLINE, ...")
+      ->type_name("STATE");
+  command->add_option("--zone", filter->zone, "Only workers in this zone")->type_name("NAME");
+  command->add_option("--group", filter->group, "Only workers of this group")->type_name("NAME");
+  command->add_option("--machine", filter->machine, "Only workers on this machine")
+      ->type_name("ID");
+  command->add_flag("--live", filter->live, "Only workers that are present");
+  add_list_options(*command, filter->page);
+  example(*command, "vortex workers list --live -o wide");
+  on_chosen(*command, chosen, [filter](Context& c) { return list_workers(c, *filter); });
+}
+
+}  // namespace
+
+void add_workers(CLI::App& app, Command& chosen) {
+  CLI::App* workers =
+      app.add_subcommand("workers", "Workers: list, show, drain, cordon, reset")->group(kAct);
+  workers->require_subcommand(1);
+  example(*workers, "vortex workers list\nvortex workers drain w1");
+  add_list(*workers, chosen);
+  auto id = std::make_shared<std::string>();
+  CLI::App* one = workers->add_subcommand("show", "One worker");
+  one->add_option("worker", *id, "Id of the worker")->required();
+  example(*one, "vortex workers show w1");
+  on_chosen(*one, chosen, [id](Context& c) { return show(c, *id); });
+  for (const Verb& verb : kVerbs) {
+    auto ids = std::make_shared<Texts>();
+    CLI::App* command = workers->add_subcommand(verb.name, verb.help);
+    command->add_option("worker", *ids, "Ids of workers")->required();
+    example(*command, fmt::format("vortex workers {} w1", verb.name));
+    on_chosen(*command, chosen, [ids, &verb](Context& c) { return act_on_workers(c, verb, *ids); });
+  }
+}
+
+void add_machines(CLI::App& app, Command& chosen) {
+  CLI::App* machines = app.add_subcommand("machines", "Machines that workers run on")->group(kLook);
+  machines->require_subcommand(1);
+  example(*machines, "vortex machines list");
+  CLI::App* all = machines->add_subcommand("list", "All machines");
+  example(*all, "vortex machines list -o json");
+  on_chosen(*all, chosen, [](Context& c) { return list_whole(c, kMachines, "/api/machines"); });
+}
+
+}  // namespace vortex::cli
