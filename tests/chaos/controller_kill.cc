@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
-#include "cli/bench/child.h"
+#include "cli/local/controller_process.h"
 #include "store/sqlite/open.h"
 #include "tests/chaos/ledger.h"
 #include "tests/chaos/load.h"
@@ -28,9 +28,9 @@
 namespace vortex::chaos {
 namespace {
 
-using cli::bench::Child;
-using cli::bench::ChildConfig;
-using cli::bench::TempFolder;
+using cli::local::ControllerConfig;
+using cli::local::ControllerProcess;
+using cli::local::TempFolder;
 
 struct Options {
   std::string program;
@@ -41,8 +41,9 @@ struct Options {
 
 void rest(Duration time) { std::this_thread::sleep_for(std::chrono::microseconds(time.us)); }
 
-ChildConfig child_config(const Options& options, const std::string& folder, std::uint16_t port) {
-  ChildConfig config;
+ControllerConfig child_config(const Options& options, const std::string& folder,
+                              std::uint16_t port) {
+  ControllerConfig config;
   config.program = options.program;
   config.folder = folder;
   config.port = port;
@@ -51,7 +52,7 @@ ChildConfig child_config(const Options& options, const std::string& folder, std:
 }
 
 // True: it is dead and was not stopped in vain.
-bool let_die(Child& child, const Options& options, Rng& rng) {
+bool let_die(ControllerProcess& child, const Options& options, Rng& rng) {
   if (options.how == "random") {
     rest(millis(rng.between(5, 400)));
     if (!child.is_alive()) return false;  // it died by itself
@@ -69,7 +70,7 @@ bool let_die(Child& child, const Options& options, Rng& rng) {
   return !child.is_alive();
 }
 
-void arm(ChildConfig& config, const Options& options, std::uint32_t kill, Rng& rng) {
+void arm(ControllerConfig& config, const Options& options, std::uint32_t kill, Rng& rng) {
   if (options.how == "store") {
     const char* kind = kill % 2 == 0 ? "io" : "full";
     config.environment = {fmt::format("VORTEX_FAULT_STORE={}@{}", kind, kill / 2 + 1)};
@@ -90,21 +91,21 @@ int run(const Options& options) {
   fmt::print("seed {}\n", options.seed);
   Rng rng(options.seed);
   const TempFolder folder;
-  ChildConfig config = child_config(options, folder.path(), cli::bench::free_port());
+  ControllerConfig config = child_config(options, folder.path(), cli::local::free_port());
   Ledger ledger;
   std::vector<std::string> broken;
   {
     Load load({"127.0.0.1", config.port}, options.seed, ledger);
     for (std::uint32_t kill = 0; kill < options.kills && broken.empty(); ++kill) {
       arm(config, options, kill, rng);
-      auto child = Child::start(config);
+      auto child = ControllerProcess::start(config);
       // Armed, it may die before it was ever ready: that is a kill as well.
       if (!child && options.how == "random") broken.push_back(child.error());
       if (child && !let_die(**child, options, rng))
         broken.emplace_back("it did not die as it should");
     }
     config.environment.clear();
-    auto last = Child::start(config);
+    auto last = ControllerProcess::start(config);
     if (!last) {
       broken.push_back(last.error());
       return report(options, ledger, broken);
