@@ -51,6 +51,7 @@ Stage::Stage(StageConfig config) : config_(std::move(config)) {
   LoadRequest request;
   request.flags = config_.settings;
   request.flags.emplace_back("--controller.listen=127.0.0.1:0");
+  request.flags.emplace_back("--database.path=" + folder_.path() + "/vortex.db");
   auto loaded = load_settings(request);
   if (!loaded) give_up(to_text(loaded.error().front()));
   settings_ = loaded->settings;
