@@ -5,12 +5,12 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <pthread.h>
 #include <systemd/sd-daemon.h>
 
 #include "cli/commands.h"
 #include "cli/logger.h"
 #include "cli/options.h"
+#include "cli/stop_signals.h"
 #include "controller/controller.h"
 #include "store/sqlite/open.h"
 
@@ -18,16 +18,6 @@ namespace vortex::cli {
 namespace {
 
 constexpr long kLookEveryNs = 20'000'000;
-
-// Signals are taken by the main thread alone, and only where it waits for them.
-sigset_t block_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  return set;
-}
 
 // Tells the service manager once work is taken; loading millions of tasks takes a while.
 int wait_for_end(controller::Controller& controller, const sigset_t& signals) {
@@ -60,7 +50,7 @@ void complain_about_store(const store::Error& error, const std::string& path) {
 ExitCode serve(Context& context) {
   auto loaded = load(context);
   if (!loaded) return ExitCode::kInvalid;
-  const sigset_t signals = block_signals();
+  const sigset_t signals = block_stop_signals();
   const auto logger = make_logger(loaded->settings.monitoring.log_level);
   for (const std::string& notice : loaded->notices) logger->warn(notice);
   const std::string path = loaded->settings.database.path;

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include "cli/api_client.h"
@@ -16,6 +15,7 @@
 #include "cli/local/cluster.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "cli/stop_signals.h"
 #include "cli/submit.h"
 #include "cli/terminal.h"
 #include "codec/dag_json.h"
@@ -36,15 +36,6 @@ struct DevFlags {
   bool once = false;
   bool stay = false;
 };
-
-sigset_t block_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  return set;
-}
 
 void greet(const local::Cluster& cluster, const DevFlags& flags) {
   talk(
@@ -130,7 +121,7 @@ ExitCode develop(const Context& context, const DevFlags& flags) {
       flags.stay || (!flags.once && (flags.file.empty() || is_terminal(STDIN_FILENO)));
   if (stays && end != ExitCode::kInterrupted) {
     talk(fmt::format("\n{} is still up; Ctrl-C stops it", (*cluster)->url()));
-    const sigset_t signals = block_signals();
+    const sigset_t signals = block_stop_signals();
     end = wait_for_end(**cluster, signals);
   }
   talk("stopping: workers first, then the controller");

@@ -24,15 +24,6 @@ namespace {
 
 constexpr auto kLook = std::chrono::milliseconds(5);
 
-constexpr const char* kPrologue =
-    "now=$(date +%s%N)\n"
-    "file=\"$STARTS/$VORTEX_TASK_ID\"\n"
-    "old=$(tail -n 1 \"$file\" 2>/dev/null | cut -d ' ' -f 2)\n"
-    "found=gone\n"
-    "if [ -n \"$old\" ] && kill -0 \"$old\" 2>/dev/null; then found=alive; fi\n"
-    "echo \"$VORTEX_EPOCH $$ $VORTEX_WORKER_PID $now $found $VORTEX_WORKER\" "
-    ">> \"$file\"\n";
-
 std::string read_file(const std::string& path) {
   const std::ifstream file(path);
   std::ostringstream text;
@@ -115,7 +106,7 @@ NodeSpec Stage::task(const std::string& name, const std::string& body) {
   NodeSpec node;
   node.name = name;
   node.command.shell = {"sh", "-uc"};
-  node.command.argv = {kPrologue + body};
+  node.command.argv = {cli::drill::kStartLine + body};
   return node;
 }
 

@@ -30,9 +30,17 @@ std::string objection(const Resources& resources) {
   return text;
 }
 
+// Where nothing can be limited a task runs all the same, and it is said.
+void expect_run_without_limits(const Resources& resources) {
+  Executing on;
+  const auto limited = [&](Launch& launch) { launch.resources = resources; };
+  EXPECT_EQ(summary(on.run({"true"}, limited)), "completed ");
+  EXPECT_EQ(on.notices.size(), 1U);
+}
+
 TEST(TaskLimits, OutOfMemoryIsRecognised) {
   const Resources resources{.cpu_milli = 0, .memory_bytes = 64 * 1024 * 1024, .named = {}};
-  if (const std::string why = objection(resources); !why.empty()) GTEST_SKIP() << why;
+  if (!objection(resources).empty()) return expect_run_without_limits(resources);
   Executing on;
   const auto limited = [&](Launch& launch) { launch.resources = resources; };
   // It reads a line without end.
@@ -49,7 +57,7 @@ TEST(TaskLimits, OutOfMemoryIsRecognised) {
 
 TEST(TaskLimits, ProcessorLimitIsSetAndLifted) {
   const Resources resources{.cpu_milli = 500, .memory_bytes = 0, .named = {}};
-  if (const std::string why = objection(resources); !why.empty()) GTEST_SKIP() << why;
+  if (!objection(resources).empty()) return expect_run_without_limits(resources);
   Executing on;
   const std::string name = fmt::format("test-{}", ::getpid());
   const CgroupRoots roots = find_cgroup_roots(name);

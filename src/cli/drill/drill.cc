@@ -87,6 +87,8 @@ std::string Drill::start() {
   // poison.
   config.settings.emplace_back("--controller.crash-limit=100");
   config.settings.emplace_back("--controller.worker-cordon-after=100");
+  // The victims never end by themselves: at the end nobody waits for them.
+  config.settings.emplace_back("--worker.shutdown-timeout-secs=0");
   auto cluster = local::Cluster::start(std::move(config));
   if (!cluster) return cluster.error();
   cluster_ = *std::move(cluster);

@@ -17,30 +17,25 @@ namespace {
 
 constexpr auto kLook = std::chrono::milliseconds(1);
 
-// The time is taken first: what follows is bookkeeping and not part of the
-// recovery.
-constexpr const char* kScript =
+}  // namespace
+
+const char* const kStartLine =
     "now=$(date +%s%N)\n"
     "file=\"$STARTS/$VORTEX_TASK_ID\"\n"
     "old=$(tail -n 1 \"$file\" 2>/dev/null | cut -d ' ' -f 2)\n"
     "found=gone\n"
     "if [ -n \"$old\" ] && kill -0 \"$old\" 2>/dev/null; then found=alive; fi\n"
-    "echo \"$VORTEX_EPOCH $$ $VORTEX_WORKER_PID $now $found $VORTEX_WORKER\" "
-    ">> \"$file\"\n"
-    "exec sleep 100000\n";
-
-}  // namespace
+    "echo \"$VORTEX_EPOCH $$ $VORTEX_WORKER_PID $now $found $VORTEX_WORKER\" >> \"$file\"\n";
 
 std::string victims_dag(const std::string& folder, std::uint32_t tasks) {
   NodeSpec node;
   node.name = "victim";
   node.command.shell = {"sh", "-c"};
-  node.command.argv = {kScript};
+  node.command.argv = {std::string(kStartLine) + "exec sleep 100000\n"};
   node.command.env = {{"STARTS", folder}};
   MapSpec map;
   map.over = MapRange{1, tasks, 1};
   node.map = map;
-  // A drill kills one task more often than any poison would be forgiven.
   DagSpec dag;
   dag.name = "drill";
   dag.nodes.push_back(std::move(node));

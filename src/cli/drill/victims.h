@@ -26,6 +26,10 @@ struct TaskStart {
   std::string worker;
 };
 
+// What a task's script begins with to write its line into $STARTS/<task id>. The time is taken
+// first: what follows is bookkeeping and not part of the recovery.
+extern const char* const kStartLine;
+
 // The DAG of the victims, in canonical JSON.
 std::string victims_dag(const std::string& folder, std::uint32_t tasks);
 
