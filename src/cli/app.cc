@@ -9,8 +9,8 @@
 
 #include "base/near_name.h"
 #include "base/version.h"
+#include "cli/command_spec.h"
 #include "cli/commands.h"
-#include "cli/options.h"
 
 namespace vortex::cli {
 namespace {
@@ -30,13 +30,13 @@ constexpr std::string_view kOutputs[] = {"table", "wide", "json", "jsonl", "name
 constexpr std::string_view kColors[] = {"auto", "always", "never"};
 
 template <class Enum, std::size_t N>
-CLI::Option* add_choice(CLI::App& app, const std::string& name, Enum& value,
-                        const std::string_view (&words)[N]) {
+void add_choice(CLI::App& app, const std::string& name, Enum& value,
+                const std::string_view (&words)[N], const std::string& help) {
   const auto take = [&value, &words](const std::string& text) {
     value = static_cast<Enum>(std::ranges::find(words, text) - std::begin(words));
   };
   std::vector<std::string> allowed(std::begin(words), std::end(words));
-  return app.add_option_function<std::string>(name, take)
+  app.add_option_function<std::string>(name, take, help)
       ->check(CLI::IsMember(allowed))
       ->take_last()
       ->type_name("WORD")
@@ -44,26 +44,27 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, Enum& value,
 }
 
 void add_globals(CLI::App& app, Context& context) {
-  app.add_option("--server", context.servers,
-                 "Address of a controller; several, with commas or repeated, are tried in turn")
-      ->envname("VORTEX_SERVER")
-      ->type_name("URL")
-      ->allow_extra_args(false)  // the next word is a command again
-      ->default_str(kDefaultServer);
-  app.add_option("--token-file", context.token_file, "File that holds the token to show")
-      ->envname("VORTEX_TOKEN_FILE")
-      ->type_name("FILE");
-  app.add_option("--config", context.config, "Settings file (TOML)")
-      ->envname("VORTEX_CONFIG")
-      ->type_name("FILE");
-  add_choice(app, "-o,--output", context.output, kOutputs)
-      ->description("How to print: table, wide (more columns), json, jsonl, name (ids only)");
-  add_choice(app, "--color", context.color, kColors)
-      ->description("Colours: auto (at a terminal, unless NO_COLOR is set), always, never");
-  app.add_flag("-q,--quiet", context.quiet, "Say only what was asked for");
-  app.add_flag("-v,--verbose", context.verbose, "Say which calls are made and how they end");
-  app.add_flag("-y,--yes", context.yes, "Do not ask before dangerous acts");
-  add_duration(app, "--timeout", context.timeout,
+  CommandSpec all(app);
+  all.option("--server", context.servers,
+             "Address of a controller; several, with commas or repeated, are tried in turn")
+      .environment("VORTEX_SERVER")
+      .value_name("URL")
+      .one_word()
+      .default_text(kDefaultServer);
+  all.option("--token-file", context.token_file, "File that holds the token to show")
+      .environment("VORTEX_TOKEN_FILE")
+      .value_name("FILE");
+  all.option("--config", context.config, "Settings file (TOML)")
+      .environment("VORTEX_CONFIG")
+      .value_name("FILE");
+  add_choice(app, "-o,--output", context.output, kOutputs,
+             "How to print: table, wide (more columns), json, jsonl, name (ids only)");
+  add_choice(app, "--color", context.color, kColors,
+             "Colours: auto (at a terminal, unless NO_COLOR is set), always, never");
+  all.flag("-q,--quiet", context.quiet, "Say only what was asked for");
+  all.flag("-v,--verbose", context.verbose, "Say which calls are made and how they end");
+  all.flag("-y,--yes", context.yes, "Do not ask before dangerous acts");
+  all.duration("--timeout", context.timeout,
                "How long one call to a controller may take, retries included");
 }
 
@@ -126,7 +127,7 @@ std::string near_command(const Reached& reached) {
   return std::string(nearest_name(reached.stranger, names));
 }
 
-void add_commands(CLI::App& app, Command& chosen) {
+void add_commands(CommandSpec app, Command& chosen) {
   add_dev(app, chosen);
   add_run(app, chosen);
   add_exec(app, chosen);
@@ -203,7 +204,7 @@ void build_app(CLI::App& app, Context& context, Command& chosen) {
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
   app.set_version_flag("--version", std::string(version()));
   add_globals(app, context);
-  add_commands(app, chosen);
+  add_commands(CommandSpec(app), chosen);
   group_below(app);
 }
 

@@ -3,49 +3,47 @@
 //
 // `chosen` is set by the parser to what shall be done; nothing runs while arguments are read.
 
-#include <CLI/App.hpp>
-
-#include "cli/context.h"
+#include "cli/command_spec.h"
 
 namespace vortex::cli {
 
 // Run things.
-void add_controller(CLI::App& app, Command& chosen);
-void add_dag(CLI::App& app, Command& chosen);
-void add_dev(CLI::App& app, Command& chosen);
-void add_exec(CLI::App& app, Command& chosen);
-void add_run(CLI::App& app, Command& chosen);
-void add_validate(CLI::App& app, Command& chosen);
-void add_worker(CLI::App& app, Command& chosen);
+void add_controller(CommandSpec app, Command& chosen);
+void add_dag(CommandSpec app, Command& chosen);
+void add_dev(CommandSpec app, Command& chosen);
+void add_exec(CommandSpec app, Command& chosen);
+void add_run(CommandSpec app, Command& chosen);
+void add_validate(CommandSpec app, Command& chosen);
+void add_worker(CommandSpec app, Command& chosen);
 
 // Look.
-void add_status(CLI::App& app, Command& chosen);
-void add_top(CLI::App& app, Command& chosen);
-void add_runs(CLI::App& app, Command& chosen);
-void add_tasks(CLI::App& app, Command& chosen);
-void add_logs(CLI::App& app, Command& chosen);
-void add_events(CLI::App& app, Command& chosen);
-void add_machines(CLI::App& app, Command& chosen);
-void add_recoveries(CLI::App& app, Command& chosen);
-void add_timings(CLI::App& app, Command& chosen);
-void add_explain(CLI::App& app, Command& chosen);
+void add_status(CommandSpec app, Command& chosen);
+void add_top(CommandSpec app, Command& chosen);
+void add_runs(CommandSpec app, Command& chosen);
+void add_tasks(CommandSpec app, Command& chosen);
+void add_logs(CommandSpec app, Command& chosen);
+void add_events(CommandSpec app, Command& chosen);
+void add_machines(CommandSpec app, Command& chosen);
+void add_recoveries(CommandSpec app, Command& chosen);
+void add_timings(CommandSpec app, Command& chosen);
+void add_explain(CommandSpec app, Command& chosen);
 
 // Act.
-void add_workers(CLI::App& app, Command& chosen);
-void add_queues(CLI::App& app, Command& chosen);
-void add_dlq(CLI::App& app, Command& chosen);
-void add_leases(CLI::App& app, Command& chosen);
-void add_fence(CLI::App& app, Command& chosen);
+void add_workers(CommandSpec app, Command& chosen);
+void add_queues(CommandSpec app, Command& chosen);
+void add_dlq(CommandSpec app, Command& chosen);
+void add_leases(CommandSpec app, Command& chosen);
+void add_fence(CommandSpec app, Command& chosen);
 
 // Operate.
-void add_config(CLI::App& app, Command& chosen);
-void add_doctor(CLI::App& app, Command& chosen);
-void add_drill(CLI::App& app, Command& chosen);
-void add_health(CLI::App& app, Command& chosen);
-void add_db(CLI::App& app, Command& chosen);
-void add_tokens(CLI::App& app, Command& chosen);
-void add_bench(CLI::App& app, Command& chosen);
-void add_completion(CLI::App& app, Command& chosen);
-void add_version(CLI::App& app, Command& chosen);
+void add_config(CommandSpec app, Command& chosen);
+void add_doctor(CommandSpec app, Command& chosen);
+void add_drill(CommandSpec app, Command& chosen);
+void add_health(CommandSpec app, Command& chosen);
+void add_db(CommandSpec app, Command& chosen);
+void add_tokens(CommandSpec app, Command& chosen);
+void add_bench(CommandSpec app, Command& chosen);
+void add_completion(CommandSpec app, Command& chosen);
+void add_version(CommandSpec app, Command& chosen);
 
 }  // namespace vortex::cli

@@ -2,23 +2,23 @@
 #include <memory>
 #include <string>
 
+#include "cli/command_spec.h"
+#include "cli/commands.h"
 #include "cli/completion.h"
-#include "cli/options.h"
 
 namespace vortex::cli {
 
-void add_completion(CLI::App& app, Command& chosen) {
+void add_completion(CommandSpec app, Command& chosen) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* command =
-      app.add_subcommand("completion", "A script that completes commands in a shell")
-          ->group(kOperate);
-  command->add_option("shell", *shell, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
-      ->type_name("WORD");
-  example(*command, "source <(vortex completion bash)");
-  on_chosen(*command, chosen, [shell, &app](Context&) {
-    const std::vector<CompletionPoint> points = completion_points(app);
+  CommandSpec command =
+      app.command("completion", "A script that completes commands in a shell").group(kOperate);
+  command.option("shell", *shell, "bash, zsh or fish")
+      .required()
+      .one_of({"bash", "zsh", "fish"})
+      .value_name("WORD");
+  command.example("source <(vortex completion bash)");
+  command.on_chosen(chosen, [shell, app](Context&) {
+    const std::vector<CompletionPoint> points = completion_points(app.tree());
     if (*shell == "bash") print(bash_completion(points));
     if (*shell == "zsh") print(zsh_completion(points));
     if (*shell == "fish") print(fish_completion(points));

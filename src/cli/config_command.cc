@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/command_spec.h"
 #include "cli/commands.h"
-#include "cli/options.h"
 #include "codec/json_writer.h"
 
 namespace vortex::cli {
@@ -58,19 +58,18 @@ ExitCode check(Context& context) {
 
 }  // namespace
 
-void add_config(CLI::App& app, Command& chosen) {
-  CLI::App* config =
-      app.add_subcommand("config", "The settings: what holds, and whether it is good")
-          ->group(kOperate);
-  config->require_subcommand(1);
-  example(*config, "vortex config show");
-  CLI::App* all = config->add_subcommand("show", "Every setting, its value and where it came from");
-  example(*all, "vortex config show --tuning=lan -o json");
-  on_chosen(*all, chosen, show);
-  CLI::App* test = config->add_subcommand(
-      "check", "Check file, environment and flags; exit 7 when something is wrong");
-  example(*test, "vortex config check --config vortex.toml");
-  on_chosen(*test, chosen, check);
+void add_config(CommandSpec app, Command& chosen) {
+  CommandSpec config =
+      app.command("config", "The settings: what holds, and whether it is good").group(kOperate);
+  config.needs_command();
+  config.example("vortex config show");
+  CommandSpec all = config.command("show", "Every setting, its value and where it came from");
+  all.example("vortex config show --tuning=lan -o json");
+  all.on_chosen(chosen, show);
+  CommandSpec test =
+      config.command("check", "Check file, environment and flags; exit 7 when something is wrong");
+  test.example("vortex config check --config vortex.toml");
+  test.on_chosen(chosen, check);
 }
 
 }  // namespace vortex::cli

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <systemd/sd-daemon.h>
 
+#include "cli/command_spec.h"
 #include "cli/commands.h"
 #include "cli/logger.h"
-#include "cli/options.h"
 #include "cli/stop_signals.h"
 #include "controller/controller.h"
 #include "store/sqlite/open.h"
@@ -83,14 +83,14 @@ ExitCode serve(Context& context) {
 
 }  // namespace
 
-void add_controller(CLI::App& app, Command& chosen) {
-  CLI::App* command =
-      app.add_subcommand("controller", "Run a controller: the engine, its database and its API")
-          ->group(kRunThings);
-  example(*command,
-          "vortex controller --database.path=/var/lib/vortex/vortex.db\n"
-          "vortex controller --controller.listen=127.0.0.1:9090 --tuning=lan");
-  on_chosen(*command, chosen, serve);
+void add_controller(CommandSpec app, Command& chosen) {
+  CommandSpec command =
+      app.command("controller", "Run a controller: the engine, its database and its API")
+          .group(kRunThings);
+  command.example(
+      "vortex controller --database.path=/var/lib/vortex/vortex.db\n"
+      "vortex controller --controller.listen=127.0.0.1:9090 --tuning=lan");
+  command.on_chosen(chosen, serve);
 }
 
 }  // namespace vortex::cli

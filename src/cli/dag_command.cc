@@ -9,13 +9,14 @@
 
 #include "cli/act.h"
 #include "cli/arguments.h"
+#include "cli/command_spec.h"
+#include "cli/commands.h"
 #include "cli/confirm.h"
 #include "cli/dag_file.h"
 #include "cli/dag_graph.h"
 #include "cli/human.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
-#include "cli/options.h"
 
 namespace vortex::cli {
 namespace {
@@ -131,49 +132,49 @@ ExitCode graph(const Context& context, const GraphOptions& options) {
   return ExitCode::kOk;
 }
 
-void add_list(CLI::App& dag, Command& chosen) {
-  CLI::App* list_all = dag.add_subcommand("list", "The DAGs that have a name here");
+void add_list(CommandSpec dag, Command& chosen) {
+  CommandSpec list_all = dag.command("list", "The DAGs that have a name here");
   auto options = std::make_shared<ListOptions>();
-  add_list_options(*list_all, *options);
-  example(*list_all, "vortex dag list -o wide");
-  on_chosen(*list_all, chosen,
-            [options](Context& context) { return list(context, kDags, "/api/dags", *options); });
+  add_list_options(list_all, *options);
+  list_all.example("vortex dag list -o wide");
+  list_all.on_chosen(
+      chosen, [options](Context& context) { return list(context, kDags, "/api/dags", *options); });
 }
 
-void add_graph(CLI::App& dag, Command& chosen) {
+void add_graph(CommandSpec dag, Command& chosen) {
   auto options = std::make_shared<GraphOptions>();
-  CLI::App* draw = dag.add_subcommand("graph", "Draw a DAG: a file, a name or a run");
-  draw->add_option("file", options->what, "File, name of a DAG, or run")->required();
-  draw->add_option("--format", options->form, "text, mermaid or dot")
-      ->check(CLI::IsMember({"text", "mermaid", "dot"}))
-      ->type_name("WORD")
-      ->capture_default_str();
-  example(*draw, "vortex dag graph nightly\nvortex dag graph thumbs.json --format dot | dot -Tsvg");
-  on_chosen(*draw, chosen, [options](Context& context) { return graph(context, *options); });
+  CommandSpec draw = dag.command("graph", "Draw a DAG: a file, a name or a run");
+  draw.option("file", options->what, "File, name of a DAG, or run").required();
+  draw.option("--format", options->form, "text, mermaid or dot")
+      .one_of({"text", "mermaid", "dot"})
+      .value_name("WORD")
+      .shows_default();
+  draw.example("vortex dag graph nightly\nvortex dag graph thumbs.json --format dot | dot -Tsvg");
+  draw.on_chosen(chosen, [options](Context& context) { return graph(context, *options); });
 }
 
 }  // namespace
 
-void add_dag(CLI::App& app, Command& chosen) {
-  CLI::App* dag = app.add_subcommand("dag", "DAGs that are kept under a name")->group(kRunThings);
-  dag->require_subcommand(1);
-  example(*dag, "vortex dag apply nightly.json");
-  add_list(*dag, chosen);
+void add_dag(CommandSpec app, Command& chosen) {
+  CommandSpec dag = app.command("dag", "DAGs that are kept under a name").group(kRunThings);
+  dag.needs_command();
+  dag.example("vortex dag apply nightly.json");
+  add_list(dag, chosen);
   auto name = std::make_shared<std::string>();
-  CLI::App* one = dag->add_subcommand("show", "One DAG and what it comes to");
-  one->add_option("name", *name, "Name of the DAG")->required();
-  example(*one, "vortex dag show nightly -o json");
-  on_chosen(*one, chosen, [name](Context& context) { return show(context, *name); });
+  CommandSpec one = dag.command("show", "One DAG and what it comes to");
+  one.option("name", *name, "Name of the DAG").required();
+  one.example("vortex dag show nightly -o json");
+  one.on_chosen(chosen, [name](Context& context) { return show(context, *name); });
   auto paths = std::make_shared<std::vector<std::string>>();
-  CLI::App* keep = dag->add_subcommand("apply", "Keep the DAGs of files under their names");
-  keep->add_option("file", *paths, "Files")->required();
-  example(*keep, "vortex dag apply nightly.json weekly.json");
-  on_chosen(*keep, chosen, [paths](Context& context) { return apply_all(context, *paths); });
-  CLI::App* forget = dag->add_subcommand("delete", "Forget a name; runs of it go on");
-  forget->add_option("name", *name, "Name of the DAG")->required();
-  example(*forget, "vortex dag delete nightly --yes");
-  on_chosen(*forget, chosen, [name](Context& context) { return remove(context, *name); });
-  add_graph(*dag, chosen);
+  CommandSpec keep = dag.command("apply", "Keep the DAGs of files under their names");
+  keep.option("file", *paths, "Files").required();
+  keep.example("vortex dag apply nightly.json weekly.json");
+  keep.on_chosen(chosen, [paths](Context& context) { return apply_all(context, *paths); });
+  CommandSpec forget = dag.command("delete", "Forget a name; runs of it go on");
+  forget.option("name", *name, "Name of the DAG").required();
+  forget.example("vortex dag delete nightly --yes");
+  forget.on_chosen(chosen, [name](Context& context) { return remove(context, *name); });
+  add_graph(dag, chosen);
 }
 
 }  // namespace vortex::cli

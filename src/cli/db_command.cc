@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/command_spec.h"
 #include "cli/commands.h"
-#include "cli/options.h"
 #include "codec/json_writer.h"
 #include "store/sqlite/backup.h"
 #include "store/sqlite/check.h"
@@ -60,23 +60,22 @@ ExitCode backup(Context& context, const std::string& to) {
 
 }  // namespace
 
-void add_db(CLI::App& app, Command& chosen) {
-  CLI::App* db =
-      app.add_subcommand("db", "The database file: is it sound, and a copy of it")->group(kOperate);
-  db->require_subcommand(1);
-  example(*db, "vortex db check --database.path=/var/lib/vortex/vortex.db");
-  CLI::App* sound = db->add_subcommand(
-      "check", "Look at every page and every promise of the rows; exit 1 if not sound");
-  example(*sound,
-          "vortex db check --database.path=/var/lib/vortex/vortex.db\n"
-          "It works while a controller runs on the file.");
-  on_chosen(*sound, chosen, check);
+void add_db(CommandSpec app, Command& chosen) {
+  CommandSpec db =
+      app.command("db", "The database file: is it sound, and a copy of it").group(kOperate);
+  db.needs_command();
+  db.example("vortex db check --database.path=/var/lib/vortex/vortex.db");
+  CommandSpec sound =
+      db.command("check", "Look at every page and every promise of the rows; exit 1 if not sound");
+  sound.example(
+      "vortex db check --database.path=/var/lib/vortex/vortex.db\n"
+      "It works while a controller runs on the file.");
+  sound.on_chosen(chosen, check);
   auto to = std::make_shared<std::string>();
-  CLI::App* copy =
-      db->add_subcommand("backup", "Copy the database as it stands, also while it is used");
-  copy->add_option("file", *to, "The new file")->required();
-  example(*copy, "vortex db backup /var/backups/vortex.db");
-  on_chosen(*copy, chosen, [to](Context& context) { return backup(context, *to); });
+  CommandSpec copy = db.command("backup", "Copy the database as it stands, also while it is used");
+  copy.option("file", *to, "The new file").required();
+  copy.example("vortex db backup /var/backups/vortex.db");
+  copy.on_chosen(chosen, [to](Context& context) { return backup(context, *to); });
 }
 
 }  // namespace vortex::cli

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "cli/api_client.h"
+#include "cli/command_spec.h"
 #include "cli/commands.h"
 #include "cli/dag_file.h"
 #include "cli/local/cluster.h"
-#include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/stop_signals.h"
 #include "cli/submit.h"
@@ -131,28 +131,27 @@ ExitCode develop(const Context& context, const DevFlags& flags) {
 
 }  // namespace
 
-void add_dev(CLI::App& app, Command& chosen) {
-  CLI::App& command = *app.add_subcommand("dev",
-                                          "A controller and two workers on this "
-                                          "machine, with everything in DIR/.vortex");
+void add_dev(CommandSpec app, Command& chosen) {
+  CommandSpec command = app.command("dev",
+                                    "A controller and two workers on this "
+                                    "machine, with everything in DIR/.vortex");
   command.group(kRunThings);
   auto flags = std::make_shared<DevFlags>();
-  command.add_option("DIR", flags->folder, "Where tasks run and .vortex is kept")
-      ->capture_default_str();
-  command.add_option("--port", flags->port, "Port of the API (default: 8080, or a free one)");
-  command.add_option("--workers", flags->workers, "How many worker processes")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str();
-  command.add_option("--slots", flags->slots, "Tasks at once in each")
-      ->check(CLI::Range(1, 1'000))
-      ->capture_default_str();
-  command.add_option("--run", flags->file, "Submit this DAG file and watch it");
-  command.add_flag("--once", flags->once, "Stop when that run has ended, with its exit code");
-  command.add_flag("--stay", flags->stay, "Stay up afterwards, also without a terminal");
-  example(command,
-          "vortex dev\n"
-          "vortex dev --run examples/hello.yaml --once");
-  on_chosen(command, chosen, [flags](Context& context) { return develop(context, *flags); });
+  command.option("DIR", flags->folder, "Where tasks run and .vortex is kept").shows_default();
+  command.option("--port", flags->port, "Port of the API (default: 8080, or a free one)");
+  command.option("--workers", flags->workers, "How many worker processes")
+      .between(1, 100)
+      .shows_default();
+  command.option("--slots", flags->slots, "Tasks at once in each")
+      .between(1, 1'000)
+      .shows_default();
+  command.option("--run", flags->file, "Submit this DAG file and watch it");
+  command.flag("--once", flags->once, "Stop when that run has ended, with its exit code");
+  command.flag("--stay", flags->stay, "Stay up afterwards, also without a terminal");
+  command.example(
+      "vortex dev\n"
+      "vortex dev --run examples/hello.yaml --once");
+  command.on_chosen(chosen, [flags](Context& context) { return develop(context, *flags); });
 }
 
 }  // namespace vortex::cli

@@ -8,10 +8,11 @@
 
 #include "cli/act.h"
 #include "cli/arguments.h"
+#include "cli/command_spec.h"
+#include "cli/commands.h"
 #include "cli/confirm.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
-#include "cli/options.h"
 
 namespace vortex::cli {
 namespace {
@@ -127,41 +128,41 @@ ExitCode act_on_letters(const Context& context, const char* verb, const Redrive&
   return act_on_all(context, **api, std::move(acts));
 }
 
-void add_verb(CLI::App& dlq, Command& chosen, const char* verb) {
+void add_verb(CommandSpec dlq, Command& chosen, const char* verb) {
   const bool discard = std::string_view(verb) == "discard";
   auto what = std::make_shared<Redrive>();
-  CLI::App* command = dlq.add_subcommand(
+  CommandSpec command = dlq.command(
       verb, discard ? "Take letters off the list; the tasks stay failed" : "Run the tasks again");
-  command->add_option("task", what->tasks, kTaskHelp);
-  command->add_flag("--all", what->all, "Every open letter");
-  command->add_option("--run", what->run, "With --all: only those of this run")->type_name("RUN");
-  example(*command, fmt::format("vortex dlq {0} r42-L1-7\nvortex dlq {0} --all --run @last", verb));
-  on_chosen(*command, chosen, [what, verb](Context& c) { return act_on_letters(c, verb, *what); });
+  command.option("task", what->tasks, kTaskHelp);
+  command.flag("--all", what->all, "Every open letter");
+  command.option("--run", what->run, "With --all: only those of this run").value_name("RUN");
+  command.example(fmt::format("vortex dlq {0} r42-L1-7\nvortex dlq {0} --all --run @last", verb));
+  command.on_chosen(chosen, [what, verb](Context& c) { return act_on_letters(c, verb, *what); });
 }
 
 }  // namespace
 
-void add_dlq(CLI::App& app, Command& chosen) {
-  CLI::App* dlq = app.add_subcommand("dlq", "Dead letters: tasks that were given up")->group(kAct);
-  dlq->require_subcommand(1);
-  example(*dlq, "vortex dlq list");
+void add_dlq(CommandSpec app, Command& chosen) {
+  CommandSpec dlq = app.command("dlq", "Dead letters: tasks that were given up").group(kAct);
+  dlq.needs_command();
+  dlq.example("vortex dlq list");
   auto filter = std::make_shared<Filter>();
-  CLI::App* all = dlq->add_subcommand("list", "Dead letters, newest first");
-  all->add_option("--state", filter->state, "open, redriven, discarded or any")
-      ->check(CLI::IsMember({"open", "redriven", "discarded", "any"}))
-      ->type_name("STATE")
-      ->capture_default_str();
-  all->add_option("--run", filter->run, "Only those of this run")->type_name("RUN");
-  add_list_options(*all, filter->page);
-  example(*all, "vortex dlq list --run @last-failed");
-  on_chosen(*all, chosen, [filter](Context& c) { return list_letters(c, *filter); });
+  CommandSpec all = dlq.command("list", "Dead letters, newest first");
+  all.option("--state", filter->state, "open, redriven, discarded or any")
+      .one_of({"open", "redriven", "discarded", "any"})
+      .value_name("STATE")
+      .shows_default();
+  all.option("--run", filter->run, "Only those of this run").value_name("RUN");
+  add_list_options(all, filter->page);
+  all.example("vortex dlq list --run @last-failed");
+  all.on_chosen(chosen, [filter](Context& c) { return list_letters(c, *filter); });
   auto text = std::make_shared<std::string>();
-  CLI::App* one = dlq->add_subcommand("show", "The newest dead letter of a task");
-  one->add_option("task", *text, kTaskHelp)->required();
-  example(*one, "vortex dlq show r42-L1-7");
-  on_chosen(*one, chosen, [text](Context& c) { return show(c, *text); });
-  add_verb(*dlq, chosen, "retry");
-  add_verb(*dlq, chosen, "discard");
+  CommandSpec one = dlq.command("show", "The newest dead letter of a task");
+  one.option("task", *text, kTaskHelp).required();
+  one.example("vortex dlq show r42-L1-7");
+  one.on_chosen(chosen, [text](Context& c) { return show(c, *text); });
+  add_verb(dlq, chosen, "retry");
+  add_verb(dlq, chosen, "discard");
 }
 
 }  // namespace vortex::cli

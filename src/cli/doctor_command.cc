@@ -5,10 +5,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/command_spec.h"
+#include "cli/commands.h"
 #include "cli/doctor_checks.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
-#include "cli/options.h"
 
 namespace vortex::cli {
 namespace {
@@ -73,12 +74,12 @@ ExitCode doctor(const Context& context) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Command& chosen) {
-  CLI::App* command =
-      app.add_subcommand("doctor", "Look at all that is often wrong; exit 1 when something is")
-          ->group(kOperate);
-  example(*command, "vortex doctor --server http://10.0.0.5:8080");
-  on_chosen(*command, chosen, doctor);
+void add_doctor(CommandSpec app, Command& chosen) {
+  CommandSpec command =
+      app.command("doctor", "Look at all that is often wrong; exit 1 when something is")
+          .group(kOperate);
+  command.example("vortex doctor --server http://10.0.0.5:8080");
+  command.on_chosen(chosen, doctor);
 }
 
 }  // namespace vortex::cli

@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/command_spec.h"
 #include "cli/commands.h"
 #include "cli/drill/drill.h"
 #include "cli/human.h"
-#include "cli/options.h"
 #include "cli/terminal.h"
 
 namespace vortex::cli {
@@ -87,22 +87,21 @@ ExitCode run(const Context& context, const DrillFlags& flags) {
 
 }  // namespace
 
-void add_drill(CLI::App& app, Command& chosen) {
-  CLI::App& command = *app.add_subcommand("drill",
-                                          "Kill workers of a throw-away cluster and "
-                                          "measure until their tasks run again");
+void add_drill(CommandSpec app, Command& chosen) {
+  CommandSpec command = app.command("drill",
+                                    "Kill workers of a throw-away cluster and "
+                                    "measure until their tasks run again");
   command.group(kOperate);
   auto flags = std::make_shared<DrillFlags>();
-  command.add_option("--workers", flags->workers, "Worker processes to kill (0: none)")
-      ->capture_default_str();
-  command.add_option("--hosts", flags->hosts, "Supervisors to kill together with their worker")
-      ->capture_default_str();
-  command.add_option("--freezes", flags->freezes, "Workers to freeze; each takes a whole lease")
-      ->capture_default_str();
-  example(command,
-          "vortex drill\n"
-          "vortex drill --workers 20 --hosts 0 --freezes 3 --tuning=testing");
-  on_chosen(command, chosen, [flags](Context& context) { return run(context, *flags); });
+  command.option("--workers", flags->workers, "Worker processes to kill (0: none)").shows_default();
+  command.option("--hosts", flags->hosts, "Supervisors to kill together with their worker")
+      .shows_default();
+  command.option("--freezes", flags->freezes, "Workers to freeze; each takes a whole lease")
+      .shows_default();
+  command.example(
+      "vortex drill\n"
+      "vortex drill --workers 20 --hosts 0 --freezes 3 --tuning=testing");
+  command.on_chosen(chosen, [flags](Context& context) { return run(context, *flags); });
 }
 
 }  // namespace vortex::cli

@@ -14,10 +14,11 @@
 #include "cli/address.h"
 #include "cli/arguments.h"
 #include "cli/color.h"
+#include "cli/command_spec.h"
+#include "cli/commands.h"
 #include "cli/follow.h"
 #include "cli/human.h"
 #include "cli/json_view.h"
-#include "cli/options.h"
 #include "cli/width.h"
 
 namespace vortex::cli {
@@ -166,23 +167,22 @@ ExitCode events(const Context& context, const EventsOptions& options) {
 
 }  // namespace
 
-void add_events(CLI::App& app, Command& chosen) {
+void add_events(CommandSpec app, Command& chosen) {
   auto options = std::make_shared<EventsOptions>();
-  CLI::App* command =
-      app.add_subcommand("events", "The monitor log: the last events, or live")->group(kLook);
-  command->add_flag("-f,--follow", options->follow, "Go on as they happen, until Ctrl-C");
-  command->add_option("--after", options->after, "Only events with a higher sequence")
-      ->type_name("SEQ");
-  command->add_option("--limit", options->limit, "At most so many")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  command->add_option("--kind", options->kind, "Only these kinds, separated by commas")
-      ->type_name("KINDS");
-  command->add_option("--run", options->run, "Only events of this run")->type_name("RUN");
-  command->add_option("--worker", options->worker, "Only events of this worker")->type_name("ID");
-  example(*command,
-          "vortex events -f --run @last\nvortex events --kind worker_offline,task_requeued");
-  on_chosen(*command, chosen, [options](Context& c) { return events(c, *options); });
+  CommandSpec command =
+      app.command("events", "The monitor log: the last events, or live").group(kLook);
+  command.flag("-f,--follow", options->follow, "Go on as they happen, until Ctrl-C");
+  command.option("--after", options->after, "Only events with a higher sequence").value_name("SEQ");
+  command.option("--limit", options->limit, "At most so many")
+      .between(1, 1'000'000)
+      .shows_default();
+  command.option("--kind", options->kind, "Only these kinds, separated by commas")
+      .value_name("KINDS");
+  command.option("--run", options->run, "Only events of this run").value_name("RUN");
+  command.option("--worker", options->worker, "Only events of this worker").value_name("ID");
+  command.example(
+      "vortex events -f --run @last\nvortex events --kind worker_offline,task_requeued");
+  command.on_chosen(chosen, [options](Context& c) { return events(c, *options); });
 }
 
 }  // namespace vortex::cli

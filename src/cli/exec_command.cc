@@ -10,11 +10,11 @@
 
 #include "cli/address.h"
 #include "cli/api_client.h"
+#include "cli/command_spec.h"
 #include "cli/commands.h"
 #include "cli/json_view.h"
 #include "cli/log_lines.h"
 #include "cli/log_source.h"
-#include "cli/options.h"
 #include "cli/run_summary.h"
 #include "cli/submit.h"
 #include "codec/dag_json.h"
@@ -92,21 +92,20 @@ ExitCode execute(const Context& context, const ExecFlags& flags) {
 
 }  // namespace
 
-void add_exec(CLI::App& app, Command& chosen) {
-  CLI::App& command = *app.add_subcommand("exec", "Run one command as a task and show its output");
+void add_exec(CommandSpec app, Command& chosen) {
+  CommandSpec command = app.command("exec", "Run one command as a task and show its output");
   command.group(kRunThings);
   auto flags = std::make_shared<ExecFlags>();
-  command.add_option("COMMAND", flags->command, "The command and its arguments, behind --")
-      ->required();
-  command.add_option("--queue", flags->queue, "Queue to put it in")->default_str("default");
-  command.add_option("--workdir", flags->workdir, "Folder to run it in (default: the worker's)");
-  command.add_option("--retries", flags->retries, "How often it is tried again when it fails")
-      ->capture_default_str();
-  add_duration(command, "--limit", flags->timeout, "Stop it after this long");
-  example(command,
-          "vortex exec -- make -C /srv/project test\n"
-          "vortex exec --queue gpu --retries 2 -- ./train.sh");
-  on_chosen(command, chosen, [flags](Context& context) { return execute(context, *flags); });
+  command.option("COMMAND", flags->command, "The command and its arguments, behind --").required();
+  command.option("--queue", flags->queue, "Queue to put it in").default_text("default");
+  command.option("--workdir", flags->workdir, "Folder to run it in (default: the worker's)");
+  command.option("--retries", flags->retries, "How often it is tried again when it fails")
+      .shows_default();
+  command.duration("--limit", flags->timeout, "Stop it after this long");
+  command.example(
+      "vortex exec -- make -C /srv/project test\n"
+      "vortex exec --queue gpu --retries 2 -- ./train.sh");
+  command.on_chosen(chosen, [flags](Context& context) { return execute(context, *flags); });
 }
 
 }  // namespace vortex::cli

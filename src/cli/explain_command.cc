@@ -10,8 +10,9 @@
 
 #include "api/codes.h"
 #include "base/near_name.h"
+#include "cli/command_spec.h"
+#include "cli/commands.h"
 #include "cli/listing.h"
-#include "cli/options.h"
 #include "cli/table.h"
 
 namespace vortex::cli {
@@ -101,13 +102,13 @@ ExitCode explain(const Context& context, std::string code) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, Command& chosen) {
+void add_explain(CommandSpec app, Command& chosen) {
   auto code = std::make_shared<std::string>();
-  CLI::App* command =
-      app.add_subcommand("explain", "What an error code means and what to do")->group(kLook);
-  command->add_option("code", *code, "As in error[VX-DAG-014]; without it all are listed");
-  example(*command, "vortex explain VX-DAG-007");
-  on_chosen(*command, chosen, [code](Context& c) { return explain(c, *code); });
+  CommandSpec command =
+      app.command("explain", "What an error code means and what to do").group(kLook);
+  command.option("code", *code, "As in error[VX-DAG-014]; without it all are listed");
+  command.example("vortex explain VX-DAG-007");
+  command.on_chosen(chosen, [code](Context& c) { return explain(c, *code); });
 }
 
 }  // namespace vortex::cli

@@ -6,7 +6,8 @@
 
 #include "cli/address.h"
 #include "cli/api_client.h"
-#include "cli/options.h"
+#include "cli/command_spec.h"
+#include "cli/commands.h"
 
 namespace vortex::cli {
 namespace {
@@ -43,14 +44,14 @@ ExitCode check(const Context& context) {
 
 }  // namespace
 
-void add_fence(CLI::App& app, Command& chosen) {
-  CLI::App* fence = app.add_subcommand("fence", "Inside a task: may it still act?")->group(kAct);
-  fence->require_subcommand(1);
-  example(*fence, "vortex fence check && publish");
-  CLI::App* ask = fence->add_subcommand(
+void add_fence(CommandSpec app, Command& chosen) {
+  CommandSpec fence = app.command("fence", "Inside a task: may it still act?").group(kAct);
+  fence.needs_command();
+  fence.example("vortex fence check && publish");
+  CommandSpec ask = fence.command(
       "check", "Exit 0 while this attempt holds its task, 1 when not, 5 when nobody answers");
-  example(*ask, "vortex fence check && curl -X POST https://example.org/publish");
-  on_chosen(*ask, chosen, check);
+  ask.example("vortex fence check && curl -X POST https://example.org/publish");
+  ask.on_chosen(chosen, check);
 }
 
 }  // namespace vortex::cli

@@ -5,10 +5,11 @@
 #include <unistd.h>
 
 #include "cli/api_client.h"
+#include "cli/command_spec.h"
+#include "cli/commands.h"
 #include "cli/human.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
-#include "cli/options.h"
 
 namespace vortex::cli {
 namespace {
@@ -48,13 +49,12 @@ ExitCode health(const Context& context) {
 
 }  // namespace
 
-void add_health(CLI::App& app, Command& chosen) {
-  CLI::App* command =
-      app.add_subcommand("health",
-                         "Ask a controller how it is; exit 0 healthy, 1 not, 5 unreachable")
-          ->group(kOperate);
-  example(*command, "vortex health -o json");
-  on_chosen(*command, chosen, health);
+void add_health(CommandSpec app, Command& chosen) {
+  CommandSpec command =
+      app.command("health", "Ask a controller how it is; exit 0 healthy, 1 not, 5 unreachable")
+          .group(kOperate);
+  command.example("vortex health -o json");
+  command.on_chosen(chosen, health);
 }
 
 }  // namespace vortex::cli

@@ -49,6 +49,7 @@ std::int64_t take_fraction(std::string_view& text) {
 
 std::string human_duration(Duration duration) {
   const std::int64_t us = std::abs(duration.us);
+  if (us == 0) return "0s";
   if (us < kMilli) return fmt::format("{}us", us);
   if (us < kSecond) return fmt::format("{}ms", us / kMilli);
   if (us < 10 * kSecond) {

@@ -6,9 +6,10 @@
 #include <unistd.h>
 
 #include "cli/act.h"
+#include "cli/command_spec.h"
+#include "cli/commands.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
-#include "cli/options.h"
 
 namespace vortex::cli {
 namespace {
@@ -115,43 +116,43 @@ constexpr Verb kVerbs[] = {
     {"release", "Give it back at once", Needs::kEpoch, release},
 };
 
-void add_verb(CLI::App& leases, Command& chosen, const Verb& verb) {
+void add_verb(CommandSpec leases, Command& chosen, const Verb& verb) {
   auto lease = std::make_shared<Lease>();
-  CLI::App* command = leases.add_subcommand(verb.name, verb.help);
-  command->add_option("topic", lease->topic, "What is shared out")->required();
-  command->add_option("partition", lease->partition, "Which part of it")->required();
+  CommandSpec command = leases.command(verb.name, verb.help);
+  command.option("topic", lease->topic, "What is shared out").required();
+  command.option("partition", lease->partition, "Which part of it").required();
   std::string shown = fmt::format("vortex leases {} orders 0", verb.name);
   if (verb.needs >= Needs::kAgent) {
-    command->add_option("--agent", lease->agent, "Who holds it")->required()->type_name("ID");
+    command.option("--agent", lease->agent, "Who holds it").required().value_name("ID");
     shown += " --agent a1";
   }
   if (verb.needs == Needs::kEpoch) {
-    command->add_option("--epoch", lease->epoch, "That it was granted with")
-        ->required()
-        ->type_name("NUMBER");
+    command.option("--epoch", lease->epoch, "That it was granted with")
+        .required()
+        .value_name("NUMBER");
     shown += " --epoch 7";
   }
-  example(*command, shown);
-  on_chosen(*command, chosen, [lease, &verb](Context& c) { return verb.run(c, *lease); });
+  command.example(shown);
+  command.on_chosen(chosen, [lease, &verb](Context& c) { return verb.run(c, *lease); });
 }
 
 }  // namespace
 
-void add_leases(CLI::App& app, Command& chosen) {
-  CLI::App* leases =
-      app.add_subcommand("leases", "Partition leases: list, acquire, renew, release")->group(kAct);
-  leases->require_subcommand(1);
-  example(*leases, "vortex leases acquire orders 0 --agent a1");
+void add_leases(CommandSpec app, Command& chosen) {
+  CommandSpec leases =
+      app.command("leases", "Partition leases: list, acquire, renew, release").group(kAct);
+  leases.needs_command();
+  leases.example("vortex leases acquire orders 0 --agent a1");
   auto topic = std::make_shared<std::string>();
   auto page = std::make_shared<ListOptions>();
-  CLI::App* all = leases->add_subcommand("list", "All partitions that were ever leased");
-  all->add_option("--topic", *topic, "Only partitions of this topic")->type_name("NAME");
-  add_list_options(*all, *page);
-  example(*all, "vortex leases list --topic orders");
-  on_chosen(*all, chosen, [topic, page](Context& c) {
+  CommandSpec all = leases.command("list", "All partitions that were ever leased");
+  all.option("--topic", *topic, "Only partitions of this topic").value_name("NAME");
+  add_list_options(all, *page);
+  all.example("vortex leases list --topic orders");
+  all.on_chosen(chosen, [topic, page](Context& c) {
     return list(c, kLeases, with_query("/api/leases", {{"topic", *topic}}), *page);
   });
-  for (const Verb& verb : kVerbs) add_verb(*leases, chosen, verb);
+  for (const Verb& verb : kVerbs) add_verb(leases, chosen, verb);
 }
 
 }  // namespace vortex::cli

@@ -43,11 +43,9 @@ void print_table(const Context& context, const Listing& listing, const boost::js
 
 }  // namespace
 
-void add_list_options(CLI::App& command, ListOptions& options) {
-  command.add_option("--limit", options.limit, "At most so many")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  command.add_flag("--all", options.all, "All there are, page by page");
+void add_list_options(CommandSpec command, ListOptions& options) {
+  command.option("--limit", options.limit, "At most so many").between(1, 1'000'000).shows_default();
+  command.flag("--all", options.all, "All there are, page by page");
 }
 
 std::expected<Fetched, Failure> fetch_all(ApiClient& api, const std::string& target,

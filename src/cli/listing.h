@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/App.hpp>
 #include <boost/json.hpp>
 
 #include "cli/address.h"
 #include "cli/api_client.h"
+#include "cli/command_spec.h"
 #include "cli/table.h"
 
 namespace vortex::cli {
@@ -38,7 +38,7 @@ struct ListOptions {
   std::uint32_t limit = 100;
   bool all = false;
 };
-void add_list_options(CLI::App& command, ListOptions& options);
+void add_list_options(CommandSpec command, ListOptions& options);
 
 // Everything at `target` up to the limit.
 struct Fetched {

@@ -11,10 +11,11 @@
 
 #include "cli/arguments.h"
 #include "cli/color.h"
+#include "cli/command_spec.h"
+#include "cli/commands.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
 #include "cli/log_source.h"
-#include "cli/options.h"
 
 namespace vortex::cli {
 namespace {
@@ -232,21 +233,20 @@ ExitCode logs(const Context& context, const LogsOptions& options) {
 
 }  // namespace
 
-void add_logs(CLI::App& app, Command& chosen) {
+void add_logs(CommandSpec app, Command& chosen) {
   auto options = std::make_shared<LogsOptions>();
-  CLI::App* command =
-      app.add_subcommand("logs", "What tasks wrote: of one task, a map or a whole run")
-          ->group(kLook);
-  command->add_option("what", options->what, "RUN, RUN/name, RUN/name[3] or a task id")->required();
-  command->add_flag("-f,--follow", options->follow, "Go on as more comes, until it has ended");
-  command->add_option("--tail", options->wanted.tail, "Only the last lines of each task")
-      ->type_name("LINES");
-  command->add_option("--attempt", options->wanted.attempt, "Which attempt; without it the latest")
-      ->type_name("NUMBER");
-  command->add_option("--grep", options->grep, "Only lines that match (as `grep -E`)")
-      ->type_name("REGEX");
-  example(*command, "vortex logs @last/resize[3] --tail 50\nvortex logs @last -f --grep ERROR");
-  on_chosen(*command, chosen, [options](Context& c) { return logs(c, *options); });
+  CommandSpec command =
+      app.command("logs", "What tasks wrote: of one task, a map or a whole run").group(kLook);
+  command.option("what", options->what, "RUN, RUN/name, RUN/name[3] or a task id").required();
+  command.flag("-f,--follow", options->follow, "Go on as more comes, until it has ended");
+  command.option("--tail", options->wanted.tail, "Only the last lines of each task")
+      .value_name("LINES");
+  command.option("--attempt", options->wanted.attempt, "Which attempt; without it the latest")
+      .value_name("NUMBER");
+  command.option("--grep", options->grep, "Only lines that match (as `grep -E`)")
+      .value_name("REGEX");
+  command.example("vortex logs @last/resize[3] --tail 50\nvortex logs @last -f --grep ERROR");
+  command.on_chosen(chosen, [options](Context& c) { return logs(c, *options); });
 }
 
 }  // namespace vortex::cli

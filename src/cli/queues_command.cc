@@ -6,9 +6,10 @@
 #include <fmt/format.h>
 
 #include "cli/act.h"
+#include "cli/command_spec.h"
+#include "cli/commands.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
-#include "cli/options.h"
 
 namespace vortex::cli {
 namespace {
@@ -46,22 +47,21 @@ ExitCode act_on_queues(const Context& context, const char* verb, const Texts& na
 
 }  // namespace
 
-void add_queues(CLI::App& app, Command& chosen) {
-  CLI::App* queues = app.add_subcommand("queues", "Queues: list, pause, resume")->group(kAct);
-  queues->require_subcommand(1);
-  example(*queues, "vortex queues list");
-  CLI::App* all = queues->add_subcommand("list", "Queues and their depth");
-  example(*all, "vortex queues list -o json");
-  on_chosen(*all, chosen, [](Context& c) { return list_whole(c, kQueues, "/api/queues"); });
+void add_queues(CommandSpec app, Command& chosen) {
+  CommandSpec queues = app.command("queues", "Queues: list, pause, resume").group(kAct);
+  queues.needs_command();
+  queues.example("vortex queues list");
+  CommandSpec all = queues.command("list", "Queues and their depth");
+  all.example("vortex queues list -o json");
+  all.on_chosen(chosen, [](Context& c) { return list_whole(c, kQueues, "/api/queues"); });
   auto names = std::make_shared<Texts>();
   for (const char* verb : {"pause", "resume"}) {
     const bool pause = std::string_view(verb) == "pause";
-    CLI::App* command = queues->add_subcommand(
+    CommandSpec command = queues.command(
         verb, pause ? "Hand out nothing of it; what runs goes on" : "Hand it out again");
-    command->add_option("queue", *names, "Names of queues")->required();
-    example(*command, fmt::format("vortex queues {} default", verb));
-    on_chosen(*command, chosen,
-              [names, verb](Context& c) { return act_on_queues(c, verb, *names); });
+    command.option("queue", *names, "Names of queues").required();
+    command.example(fmt::format("vortex queues {} default", verb));
+    command.on_chosen(chosen, [names, verb](Context& c) { return act_on_queues(c, verb, *names); });
   }
 }
 

@@ -6,9 +6,10 @@
 #include <unistd.h>
 
 #include "cli/arguments.h"
+#include "cli/command_spec.h"
+#include "cli/commands.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
-#include "cli/options.h"
 
 namespace vortex::cli {
 namespace {
@@ -94,23 +95,23 @@ ExitCode show(const Context& context, const std::string& id) {
 
 }  // namespace
 
-void add_recoveries(CLI::App& app, Command& chosen) {
-  CLI::App* recoveries =
-      app.add_subcommand("recoveries", "The ledger: workers lost, tasks taken back")->group(kLook);
-  recoveries->require_subcommand(1);
-  example(*recoveries, "vortex recoveries list");
+void add_recoveries(CommandSpec app, Command& chosen) {
+  CommandSpec recoveries =
+      app.command("recoveries", "The ledger: workers lost, tasks taken back").group(kLook);
+  recoveries.needs_command();
+  recoveries.example("vortex recoveries list");
   auto filter = std::make_shared<Filter>();
-  CLI::App* all = recoveries->add_subcommand("list", "Recoveries, newest first");
-  all->add_option("--worker", filter->worker, "Only from this worker")->type_name("ID");
-  all->add_option("--task", filter->task, "Only those that took this task back")->type_name("TASK");
-  add_list_options(*all, filter->page);
-  example(*all, "vortex recoveries list --worker w1");
-  on_chosen(*all, chosen, [filter](Context& c) { return list_recoveries(c, *filter); });
+  CommandSpec all = recoveries.command("list", "Recoveries, newest first");
+  all.option("--worker", filter->worker, "Only from this worker").value_name("ID");
+  all.option("--task", filter->task, "Only those that took this task back").value_name("TASK");
+  add_list_options(all, filter->page);
+  all.example("vortex recoveries list --worker w1");
+  all.on_chosen(chosen, [filter](Context& c) { return list_recoveries(c, *filter); });
   auto id = std::make_shared<std::string>();
-  CLI::App* one = recoveries->add_subcommand("show", "One recovery and every task of it");
-  one->add_option("recovery", *id, "Its number")->required();
-  example(*one, "vortex recoveries show 3");
-  on_chosen(*one, chosen, [id](Context& c) { return show(c, *id); });
+  CommandSpec one = recoveries.command("show", "One recovery and every task of it");
+  one.option("recovery", *id, "Its number").required();
+  one.example("vortex recoveries show 3");
+  one.on_chosen(chosen, [id](Context& c) { return show(c, *id); });
 }
 
 }  // namespace vortex::cli

@@ -9,10 +9,10 @@
 
 #include "cli/address.h"
 #include "cli/api_client.h"
+#include "cli/command_spec.h"
 #include "cli/commands.h"
 #include "cli/dag_file.h"
 #include "cli/json_view.h"
-#include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/submit.h"
 #include "codec/dag_json.h"
@@ -79,22 +79,22 @@ ExitCode run(const Context& context, const RunFlags& flags) {
 
 }  // namespace
 
-void add_run(CLI::App& app, Command& chosen) {
-  CLI::App& command = *app.add_subcommand("run", "Submit a DAG file and watch it until it ends");
+void add_run(CommandSpec app, Command& chosen) {
+  CommandSpec command = app.command("run", "Submit a DAG file and watch it until it ends");
   command.group(kRunThings);
   auto flags = std::make_shared<RunFlags>();
-  command.add_option("FILE", flags->file, "DAG file, YAML or JSON")->required();
-  command.add_option("-p,--param", flags->params, "NAME=VALUE of a param; repeat for more");
-  command.add_option("-l,--label", flags->labels, "NAME=VALUE to find the run by; repeat for more");
-  command.add_option("--idempotency-key", flags->key,
-                     "The same key makes the same run, however often this is repeated");
-  command.add_flag("-d,--detach", flags->detach, "Print the run's id and do not wait");
-  command.add_flag("--dry-run", flags->dry_run, "Check everything, show the plan, submit nothing");
-  add_duration(command, "--wait", flags->limit, "Wait at most this long, then exit 9");
-  example(command,
-          "vortex run thumbs.yaml -p dir=/srv/photos\n"
-          "vortex run nightly.yaml --detach --idempotency-key nightly-2026-02-22");
-  on_chosen(command, chosen, [flags](Context& context) { return run(context, *flags); });
+  command.option("FILE", flags->file, "DAG file, YAML or JSON").required();
+  command.option("-p,--param", flags->params, "NAME=VALUE of a param; repeat for more");
+  command.option("-l,--label", flags->labels, "NAME=VALUE to find the run by; repeat for more");
+  command.option("--idempotency-key", flags->key,
+                 "The same key makes the same run, however often this is repeated");
+  command.flag("-d,--detach", flags->detach, "Print the run's id and do not wait");
+  command.flag("--dry-run", flags->dry_run, "Check everything, show the plan, submit nothing");
+  command.duration("--wait", flags->limit, "Wait at most this long, then exit 9");
+  command.example(
+      "vortex run thumbs.yaml -p dir=/srv/photos\n"
+      "vortex run nightly.yaml --detach --idempotency-key nightly-2026-02-22");
+  command.on_chosen(chosen, [flags](Context& context) { return run(context, *flags); });
 }
 
 }  // namespace vortex::cli

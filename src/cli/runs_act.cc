@@ -8,10 +8,10 @@
 
 #include "cli/act.h"
 #include "cli/arguments.h"
+#include "cli/command_spec.h"
 #include "cli/confirm.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
-#include "cli/options.h"
 #include "cli/progress.h"
 
 namespace vortex::cli {
@@ -114,32 +114,30 @@ ExitCode rerun(const Context& context, const Again& again) {
   return again.watch ? watch_run(context, **api, fresh, {}) : ExitCode::kOk;
 }
 
-void add_again(CLI::App& runs, Command& chosen) {
+void add_again(CommandSpec runs, Command& chosen) {
   auto again = std::make_shared<Again>();
-  CLI::App* failed = runs.add_subcommand(
+  CommandSpec failed = runs.command(
       "retry", "Run every failed task of it again, and what was skipped because of them");
-  failed->add_option("run", again->run, kRunHelp)->required();
-  failed->add_flag("--watch", again->watch, "And follow it until it ends");
-  example(*failed, "vortex runs retry @last-failed --watch");
-  on_chosen(*failed, chosen, [again](Context& c) { return retry(c, *again); });
-  CLI::App* anew =
-      runs.add_subcommand("rerun", "Make a new run of the same DAG with the same params");
-  anew->add_option("run", again->run, kRunHelp)->required();
-  anew->add_flag("--watch", again->watch, "And follow it until it ends");
-  example(*anew, "vortex runs rerun r42 --watch");
-  on_chosen(*anew, chosen, [again](Context& c) { return rerun(c, *again); });
+  failed.option("run", again->run, kRunHelp).required();
+  failed.flag("--watch", again->watch, "And follow it until it ends");
+  failed.example("vortex runs retry @last-failed --watch");
+  failed.on_chosen(chosen, [again](Context& c) { return retry(c, *again); });
+  CommandSpec anew = runs.command("rerun", "Make a new run of the same DAG with the same params");
+  anew.option("run", again->run, kRunHelp).required();
+  anew.flag("--watch", again->watch, "And follow it until it ends");
+  anew.example("vortex runs rerun r42 --watch");
+  anew.on_chosen(chosen, [again](Context& c) { return rerun(c, *again); });
 }
 
 }  // namespace
 
-void add_run_acts(CLI::App& runs, Command& chosen) {
+void add_run_acts(CommandSpec runs, Command& chosen) {
   for (const Verb& verb : kVerbs) {
     auto texts = std::make_shared<Texts>();
-    CLI::App* command = runs.add_subcommand(verb.name, verb.help);
-    command->add_option("run", *texts, kRunHelp)->required();
-    example(*command, fmt::format("vortex runs {} r42", verb.name));
-    on_chosen(*command, chosen,
-              [texts, &verb](Context& c) { return act_on_runs(c, verb, *texts); });
+    CommandSpec command = runs.command(verb.name, verb.help);
+    command.option("run", *texts, kRunHelp).required();
+    command.example(fmt::format("vortex runs {} r42", verb.name));
+    command.on_chosen(chosen, [texts, &verb](Context& c) { return act_on_runs(c, verb, *texts); });
   }
   add_again(runs, chosen);
 }

@@ -2,12 +2,10 @@
 // The commands of `vortex runs` that change a run: cancel, pause, resume, retry, rerun.
 // Added to the tree by runs_command.cc; nothing else uses this.
 
-#include <CLI/App.hpp>
-
-#include "cli/context.h"
+#include "cli/command_spec.h"
 
 namespace vortex::cli {
 
-void add_run_acts(CLI::App& runs, Command& chosen);
+void add_run_acts(CommandSpec runs, Command& chosen);
 
 }  // namespace vortex::cli

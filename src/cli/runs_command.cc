@@ -9,10 +9,11 @@
 
 #include "api/schema.h"
 #include "cli/arguments.h"
+#include "cli/command_spec.h"
+#include "cli/commands.h"
 #include "cli/human.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
-#include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/runs_act.h"
 
@@ -139,55 +140,54 @@ ExitCode watch(const Context& context, const Watched& watched) {
   return watch_run(context, **api, text_at(*run, "id"), watched.options);
 }
 
-void add_list(CLI::App& runs, Command& chosen) {
+void add_list(CommandSpec runs, Command& chosen) {
   auto filter = std::make_shared<Filter>();
-  CLI::App* command = runs.add_subcommand("list", "Runs, newest first");
-  command->add_option("--state", filter->state, "Running, Completed, Failed or Cancelled")
-      ->type_name("STATE");
-  command->add_option("--dag", filter->dag, "Only runs of the DAG with this name")
-      ->type_name("NAME");
-  command->add_option("--label", filter->labels, "Only runs with this label; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  add_list_options(*command, filter->page);
-  example(*command, "vortex runs list --state Failed --label team=images");
-  on_chosen(*command, chosen, [filter](Context& c) { return list_runs(c, *filter); });
+  CommandSpec command = runs.command("list", "Runs, newest first");
+  command.option("--state", filter->state, "Running, Completed, Failed or Cancelled")
+      .value_name("STATE");
+  command.option("--dag", filter->dag, "Only runs of the DAG with this name").value_name("NAME");
+  command.option("--label", filter->labels, "Only runs with this label; may be repeated")
+      .value_name("KEY=VALUE")
+      .one_word();
+  add_list_options(command, filter->page);
+  command.example("vortex runs list --state Failed --label team=images");
+  command.on_chosen(chosen, [filter](Context& c) { return list_runs(c, *filter); });
 }
 
-void add_watch(CLI::App& runs, Command& chosen) {
+void add_watch(CommandSpec runs, Command& chosen) {
   auto shown = std::make_shared<Watched>();
-  CLI::App* command = runs.add_subcommand(
-      "watch", "Follow a run with progress bars until it ends; exit 8 when it failed");
-  command->add_option("run", shown->run, kRunHelp)->required();
-  add_duration(*command, "--timeout", shown->options.limit, "Stop watching after this (exit 9)");
-  example(*command, "vortex runs watch @last");
-  on_chosen(*command, chosen, [shown](Context& c) { return watch(c, *shown); });
+  CommandSpec command =
+      runs.command("watch", "Follow a run with progress bars until it ends; exit 8 when it failed");
+  command.option("run", shown->run, kRunHelp).required();
+  command.duration("--timeout", shown->options.limit, "Stop watching after this (exit 9)");
+  command.example("vortex runs watch @last");
+  command.on_chosen(chosen, [shown](Context& c) { return watch(c, *shown); });
 
   auto silent = std::make_shared<Watched>();
   silent->options.view = WatchView::kSilent;
-  CLI::App* wait = runs.add_subcommand(
-      "wait", "Wait until a run ends; exit 0, 8 failed, 10 cancelled, 9 not in time");
-  wait->add_option("run", silent->run, kRunHelp)->required();
-  add_duration(*wait, "--timeout", silent->options.limit, "Give up after this (exit 9)");
-  example(*wait, "vortex runs wait r42 --timeout 10m");
-  on_chosen(*wait, chosen, [silent](Context& c) { return watch(c, *silent); });
+  CommandSpec wait =
+      runs.command("wait", "Wait until a run ends; exit 0, 8 failed, 10 cancelled, 9 not in time");
+  wait.option("run", silent->run, kRunHelp).required();
+  wait.duration("--timeout", silent->options.limit, "Give up after this (exit 9)");
+  wait.example("vortex runs wait r42 --timeout 10m");
+  wait.on_chosen(chosen, [silent](Context& c) { return watch(c, *silent); });
 }
 
 }  // namespace
 
-void add_runs(CLI::App& app, Command& chosen) {
-  CLI::App* runs =
-      app.add_subcommand("runs", "Runs: list, show, watch, wait, cancel, retry, ...")->group(kLook);
-  runs->require_subcommand(1);
-  example(*runs, "vortex runs list\nvortex runs watch @last");
-  add_list(*runs, chosen);
+void add_runs(CommandSpec app, Command& chosen) {
+  CommandSpec runs =
+      app.command("runs", "Runs: list, show, watch, wait, cancel, retry, ...").group(kLook);
+  runs.needs_command();
+  runs.example("vortex runs list\nvortex runs watch @last");
+  add_list(runs, chosen);
   auto text = std::make_shared<std::string>();
-  CLI::App* one = runs->add_subcommand("show", "One run");
-  one->add_option("run", *text, kRunHelp)->required();
-  example(*one, "vortex runs show @last-failed");
-  on_chosen(*one, chosen, [text](Context& c) { return show(c, *text); });
-  add_watch(*runs, chosen);
-  add_run_acts(*runs, chosen);
+  CommandSpec one = runs.command("show", "One run");
+  one.option("run", *text, kRunHelp).required();
+  one.example("vortex runs show @last-failed");
+  one.on_chosen(chosen, [text](Context& c) { return show(c, *text); });
+  add_watch(runs, chosen);
+  add_run_acts(runs, chosen);
 }
 
 }  // namespace vortex::cli

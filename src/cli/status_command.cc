@@ -5,10 +5,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/command_spec.h"
+#include "cli/commands.h"
 #include "cli/human.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
-#include "cli/options.h"
 #include "cli/status_text.h"
 
 namespace vortex::cli {
@@ -60,19 +61,18 @@ ExitCode timings(const Context& context) {
 
 }  // namespace
 
-void add_status(CLI::App& app, Command& chosen) {
-  CLI::App* command = app.add_subcommand("status", "The system in one screen")->group(kLook);
-  example(*command, "vortex status");
-  on_chosen(*command, chosen, status);
+void add_status(CommandSpec app, Command& chosen) {
+  CommandSpec command = app.command("status", "The system in one screen").group(kLook);
+  command.example("vortex status");
+  command.on_chosen(chosen, status);
 }
 
-void add_timings(CLI::App& app, Command& chosen) {
-  CLI::App* command =
-      app.add_subcommand("timings",
-                         "How long until a dead worker's task runs again, per kind of evidence")
-          ->group(kLook);
-  example(*command, "vortex timings -o wide");
-  on_chosen(*command, chosen, timings);
+void add_timings(CommandSpec app, Command& chosen) {
+  CommandSpec command =
+      app.command("timings", "How long until a dead worker's task runs again, per kind of evidence")
+          .group(kLook);
+  command.example("vortex timings -o wide");
+  command.on_chosen(chosen, timings);
 }
 
 }  // namespace vortex::cli

@@ -9,11 +9,12 @@
 
 #include "cli/act.h"
 #include "cli/arguments.h"
+#include "cli/command_spec.h"
+#include "cli/commands.h"
 #include "cli/confirm.h"
 #include "cli/human.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
-#include "cli/options.h"
 #include "cli/run_summary.h"
 #include "cli/width.h"
 
@@ -191,49 +192,45 @@ ExitCode act_on_tasks(const Context& context, TaskAct what, const Texts& texts) 
   return act_on_all(context, **api, std::move(acts));
 }
 
-void add_list(CLI::App& tasks, Command& chosen) {
+void add_list(CommandSpec tasks, Command& chosen) {
   auto filter = std::make_shared<Filter>();
-  CLI::App* command = tasks.add_subcommand("list", "Tasks, of one run or of all");
-  command->add_option("run", filter->run, kRunHelp);
-  command->add_option("--state", filter->state, "Waiting, Queued, Scheduled, Running, Failed, ...")
-      ->type_name("STATE");
-  command->add_option("--node", filter->node, "Only tasks of this name; with a run")
-      ->type_name("NAME");
-  command->add_option("--worker", filter->worker, "Only tasks that this worker holds")
-      ->type_name("ID");
-  add_list_options(*command, filter->page);
-  example(*command, "vortex tasks list @last --state Failed\nvortex tasks list --worker w1");
-  on_chosen(*command, chosen, [filter](Context& c) { return list_tasks(c, *filter); });
+  CommandSpec command = tasks.command("list", "Tasks, of one run or of all");
+  command.option("run", filter->run, kRunHelp);
+  command.option("--state", filter->state, "Waiting, Queued, Scheduled, Running, Failed, ...")
+      .value_name("STATE");
+  command.option("--node", filter->node, "Only tasks of this name; with a run").value_name("NAME");
+  command.option("--worker", filter->worker, "Only tasks that this worker holds").value_name("ID");
+  add_list_options(command, filter->page);
+  command.example("vortex tasks list @last --state Failed\nvortex tasks list --worker w1");
+  command.on_chosen(chosen, [filter](Context& c) { return list_tasks(c, *filter); });
 }
 
 }  // namespace
 
-void add_tasks(CLI::App& app, Command& chosen) {
-  CLI::App* tasks =
-      app.add_subcommand("tasks", "Tasks: list, show, explain, retry, cancel")->group(kLook);
-  tasks->require_subcommand(1);
-  example(*tasks, "vortex tasks explain @last/resize[3]");
-  add_list(*tasks, chosen);
+void add_tasks(CommandSpec app, Command& chosen) {
+  CommandSpec tasks =
+      app.command("tasks", "Tasks: list, show, explain, retry, cancel").group(kLook);
+  tasks.needs_command();
+  tasks.example("vortex tasks explain @last/resize[3]");
+  add_list(tasks, chosen);
   auto text = std::make_shared<std::string>();
-  CLI::App* one = tasks->add_subcommand("show", "One task and all its attempts");
-  one->add_option("task", *text, kTaskHelp)->required();
-  example(*one, "vortex tasks show r42-L1-7");
-  on_chosen(*one, chosen, [text](Context& c) { return show(c, *text); });
-  CLI::App* why = tasks->add_subcommand("explain", "Why it is where it is, what would move it");
-  why->add_option("task", *text, kTaskHelp)->required();
-  example(*why, "vortex tasks explain @last/report");
-  on_chosen(*why, chosen, [text](Context& c) { return explain(c, *text); });
+  CommandSpec one = tasks.command("show", "One task and all its attempts");
+  one.option("task", *text, kTaskHelp).required();
+  one.example("vortex tasks show r42-L1-7");
+  one.on_chosen(chosen, [text](Context& c) { return show(c, *text); });
+  CommandSpec why = tasks.command("explain", "Why it is where it is, what would move it");
+  why.option("task", *text, kTaskHelp).required();
+  why.example("vortex tasks explain @last/report");
+  why.on_chosen(chosen, [text](Context& c) { return explain(c, *text); });
   auto texts = std::make_shared<Texts>();
-  CLI::App* again = tasks->add_subcommand("retry", "Run failed tasks again");
-  again->add_option("task", *texts, kTaskHelp)->required();
-  example(*again, "vortex tasks retry r42-L1-7");
-  on_chosen(*again, chosen,
-            [texts](Context& c) { return act_on_tasks(c, TaskAct::kRetry, *texts); });
-  CLI::App* stop = tasks->add_subcommand("cancel", "Stop tasks");
-  stop->add_option("task", *texts, kTaskHelp)->required();
-  example(*stop, "vortex tasks cancel r42-L1-7 --yes");
-  on_chosen(*stop, chosen,
-            [texts](Context& c) { return act_on_tasks(c, TaskAct::kCancel, *texts); });
+  CommandSpec again = tasks.command("retry", "Run failed tasks again");
+  again.option("task", *texts, kTaskHelp).required();
+  again.example("vortex tasks retry r42-L1-7");
+  again.on_chosen(chosen, [texts](Context& c) { return act_on_tasks(c, TaskAct::kRetry, *texts); });
+  CommandSpec stop = tasks.command("cancel", "Stop tasks");
+  stop.option("task", *texts, kTaskHelp).required();
+  stop.example("vortex tasks cancel r42-L1-7 --yes");
+  stop.on_chosen(chosen, [texts](Context& c) { return act_on_tasks(c, TaskAct::kCancel, *texts); });
 }
 
 }  // namespace vortex::cli

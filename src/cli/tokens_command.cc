@@ -7,10 +7,11 @@
 #include "api/tokens.h"
 #include "base/clock.h"
 #include "cli/act.h"
+#include "cli/command_spec.h"
+#include "cli/commands.h"
 #include "cli/confirm.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
-#include "cli/options.h"
 #include "store/sqlite/open.h"
 
 namespace vortex::cli {
@@ -104,28 +105,28 @@ ExitCode revoke(const Context& context, const std::string& name) {
 
 }  // namespace
 
-void add_tokens(CLI::App& app, Command& chosen) {
-  CLI::App* tokens =
-      app.add_subcommand("tokens", "Tokens: who may talk to the controller")->group(kOperate);
-  tokens->require_subcommand(1);
-  example(*tokens, "vortex tokens create ci --role submitter");
+void add_tokens(CommandSpec app, Command& chosen) {
+  CommandSpec tokens =
+      app.command("tokens", "Tokens: who may talk to the controller").group(kOperate);
+  tokens.needs_command();
+  tokens.example("vortex tokens create ci --role submitter");
   auto options = std::make_shared<Options>();
-  CLI::App* make = tokens->add_subcommand("create", "Make a token; its secret is shown once");
-  make->add_option("name", options->name, "What to call it")->required();
-  make->add_option("--role", options->role, "viewer, submitter, operator, worker or admin")
-      ->type_name("ROLE")
-      ->capture_default_str();
-  make->add_flag("--offline", options->offline,
-                 "Write into the database file itself; no controller may be running on it");
-  example(*make, "vortex tokens create first --role admin --offline > admin.token");
-  on_chosen(*make, chosen, [options](Context& context) { return create(context, *options); });
-  CLI::App* all = tokens->add_subcommand("list", "The tokens there are");
-  example(*all, "vortex tokens list");
-  on_chosen(*all, chosen, [](Context& c) { return list_whole(c, kTokens, "/api/tokens"); });
-  CLI::App* end = tokens->add_subcommand("revoke", "End a token at once");
-  end->add_option("name", options->name, "Which one")->required();
-  example(*end, "vortex tokens revoke ci --yes");
-  on_chosen(*end, chosen, [options](Context& c) { return revoke(c, options->name); });
+  CommandSpec make = tokens.command("create", "Make a token; its secret is shown once");
+  make.option("name", options->name, "What to call it").required();
+  make.option("--role", options->role, "viewer, submitter, operator, worker or admin")
+      .value_name("ROLE")
+      .shows_default();
+  make.flag("--offline", options->offline,
+            "Write into the database file itself; no controller may be running on it");
+  make.example("vortex tokens create first --role admin --offline > admin.token");
+  make.on_chosen(chosen, [options](Context& context) { return create(context, *options); });
+  CommandSpec all = tokens.command("list", "The tokens there are");
+  all.example("vortex tokens list");
+  all.on_chosen(chosen, [](Context& c) { return list_whole(c, kTokens, "/api/tokens"); });
+  CommandSpec end = tokens.command("revoke", "End a token at once");
+  end.option("name", options->name, "Which one").required();
+  end.example("vortex tokens revoke ci --yes");
+  end.on_chosen(chosen, [options](Context& c) { return revoke(c, options->name); });
 }
 
 }  // namespace vortex::cli

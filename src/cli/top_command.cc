@@ -18,10 +18,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/command_spec.h"
+#include "cli/commands.h"
 #include "cli/human.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
-#include "cli/options.h"
 #include "cli/status_text.h"
 #include "cli/terminal.h"
 #include "cli/top_screen.h"
@@ -168,13 +169,13 @@ ExitCode top(const Context& context, Duration every) {
 
 }  // namespace
 
-void add_top(CLI::App& app, Command& chosen) {
+void add_top(CommandSpec app, Command& chosen) {
   auto every = std::make_shared<Duration>(seconds(1));
-  CLI::App* command =
-      app.add_subcommand("top", "The system live on the whole screen; q ends it")->group(kLook);
-  add_duration(*command, "--every", *every, "How often it is read");
-  example(*command, "vortex top --every 500ms");
-  on_chosen(*command, chosen, [every](Context& c) { return top(c, *every); });
+  CommandSpec command =
+      app.command("top", "The system live on the whole screen; q ends it").group(kLook);
+  command.duration("--every", *every, "How often it is read");
+  command.example("vortex top --every 500ms");
+  command.on_chosen(chosen, [every](Context& c) { return top(c, *every); });
 }
 
 }  // namespace vortex::cli

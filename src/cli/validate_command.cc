@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/command_spec.h"
 #include "cli/commands.h"
 #include "cli/dag_file.h"
-#include "cli/options.h"
 #include "codec/dag_schema.h"
 
 namespace vortex::cli {
@@ -46,18 +46,18 @@ ExitCode validate(const Context& context, const ValidateFlags& flags) {
 
 }  // namespace
 
-void add_validate(CLI::App& app, Command& chosen) {
-  CLI::App& command = *app.add_subcommand("validate",
-                                          "Check DAG files without a controller: "
-                                          "line, column and fix of every mistake");
+void add_validate(CommandSpec app, Command& chosen) {
+  CommandSpec command = app.command("validate",
+                                    "Check DAG files without a controller: "
+                                    "line, column and fix of every mistake");
   command.group(kRunThings);
   auto flags = std::make_shared<ValidateFlags>();
-  command.add_option("FILE", flags->files, "DAG files, YAML or JSON");
-  command.add_flag("--schema", flags->schema, "Print the JSON Schema of DAG files, for editors");
-  example(command,
-          "vortex validate thumbs.yaml\n"
-          "vortex validate --schema > dag.schema.json");
-  on_chosen(command, chosen, [flags](Context& context) { return validate(context, *flags); });
+  command.option("FILE", flags->files, "DAG files, YAML or JSON");
+  command.flag("--schema", flags->schema, "Print the JSON Schema of DAG files, for editors");
+  command.example(
+      "vortex validate thumbs.yaml\n"
+      "vortex validate --schema > dag.schema.json");
+  command.on_chosen(chosen, [flags](Context& context) { return validate(context, *flags); });
 }
 
 }  // namespace vortex::cli

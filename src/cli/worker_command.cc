@@ -12,10 +12,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "cli/command_spec.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
 #include "cli/logger.h"
-#include "cli/options.h"
 #include "codec/units.h"
 #include "worker/supervisor.h"
 #include "worker/worker_process.h"
@@ -191,47 +191,45 @@ ExitCode work(const Context& context, const WorkerFlags& flags) {
   return supervise(context, flags, *std::move(options));
 }
 
-void add_hidden(CLI::App& command, WorkerFlags& flags) {
-  command.add_option("--process", flags.process)->group("");
-  command.add_option("--incarnation", flags.incarnation)->group("");
-  command.add_option("--record", flags.record_path)->group("");
-  command.add_option("--supervisor", flags.supervisor)->group("");
-  command.add_option("--news-fd", flags.news_fd)->group("");
+void add_hidden(CommandSpec command, WorkerFlags& flags) {
+  command.option("--process", flags.process).hidden();
+  command.option("--incarnation", flags.incarnation).hidden();
+  command.option("--record", flags.record_path).hidden();
+  command.option("--supervisor", flags.supervisor).hidden();
+  command.option("--news-fd", flags.news_fd).hidden();
 }
 
 }  // namespace
 
-void add_worker(CLI::App& app, Command& chosen) {
-  CLI::App& command = *app.add_subcommand("worker",
-                                          "Run workers on this machine: a supervisor "
-                                          "and the processes it keeps alive");
+void add_worker(CommandSpec app, Command& chosen) {
+  CommandSpec command = app.command("worker",
+                                    "Run workers on this machine: a supervisor "
+                                    "and the processes it keeps alive");
   command.group(kRunThings);
   auto flags = std::make_shared<WorkerFlags>();
-  command.add_option("--name", flags->name, "Workers are NAME-1, NAME-2, ... (default: host name)");
-  command.add_option("--count", flags->count, "How many worker processes to keep")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  command.add_option("--slots", flags->slots, "Tasks at once in each (default: number of cores)")
-      ->check(CLI::Range(1, 10'000));
-  command.add_option("--queue", flags->queues, "Take work of this queue; repeat for more")
-      ->default_str("default");
-  command.add_option("--label", flags->labels,
-                     "NAME=VALUE that tasks may require; repeat for more");
-  command.add_option("--runtime", flags->runtimes, "Runtime that tasks may require");
-  command.add_option("--cpu", flags->cpu, "Cores to share out (default: not rationed)");
-  command.add_option("--memory", flags->memory, "Memory to share out, as 8GiB");
-  command.add_option("--resource", flags->named, "NAME=AMOUNT of anything else to share out");
-  command.add_option("--zone", flags->zone, "Zone, for finding it");
-  command.add_option("--group", flags->group, "Group, for finding it");
-  command.add_option("--state-dir", flags->state_dir, "What must be cleaned up after a crash")
-      ->default_str(default_state_dir());
-  command.add_option("--work-dir", flags->work_dir, "Files of tasks")
-      ->default_str(default_work_dir());
+  command.option("--name", flags->name, "Workers are NAME-1, NAME-2, ... (default: host name)");
+  command.option("--count", flags->count, "How many worker processes to keep")
+      .between(1, 1000)
+      .shows_default();
+  command.option("--slots", flags->slots, "Tasks at once in each (default: number of cores)")
+      .between(1, 10'000);
+  command.option("--queue", flags->queues, "Take work of this queue; repeat for more")
+      .default_text("default");
+  command.option("--label", flags->labels, "NAME=VALUE that tasks may require; repeat for more");
+  command.option("--runtime", flags->runtimes, "Runtime that tasks may require");
+  command.option("--cpu", flags->cpu, "Cores to share out (default: not rationed)");
+  command.option("--memory", flags->memory, "Memory to share out, as 8GiB");
+  command.option("--resource", flags->named, "NAME=AMOUNT of anything else to share out");
+  command.option("--zone", flags->zone, "Zone, for finding it");
+  command.option("--group", flags->group, "Group, for finding it");
+  command.option("--state-dir", flags->state_dir, "What must be cleaned up after a crash")
+      .default_text(default_state_dir());
+  command.option("--work-dir", flags->work_dir, "Files of tasks").default_text(default_work_dir());
   add_hidden(command, *flags);
-  example(command,
-          "vortex worker --server http://controller:8080 --slots 8\n"
-          "vortex worker --count 2 --queue gpu --label gpu=a100 --memory 64GiB");
-  on_chosen(command, chosen, [flags](Context& context) { return work(context, *flags); });
+  command.example(
+      "vortex worker --server http://controller:8080 --slots 8\n"
+      "vortex worker --count 2 --queue gpu --label gpu=a100 --memory 64GiB");
+  command.on_chosen(chosen, [flags](Context& context) { return work(context, *flags); });
 }
 
 }  // namespace vortex::cli

@@ -8,11 +8,12 @@
 #include <unistd.h>
 
 #include "cli/act.h"
+#include "cli/command_spec.h"
+#include "cli/commands.h"
 #include "cli/confirm.h"
 #include "cli/human.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
-#include "cli/options.h"
 
 namespace vortex::cli {
 namespace {
@@ -175,50 +176,49 @@ ExitCode act_on_workers(const Context& context, const Verb& verb, const Texts& i
   return act_on_all(context, **api, std::move(acts));
 }
 
-void add_list(CLI::App& workers, Command& chosen) {
+void add_list(CommandSpec workers, Command& chosen) {
   auto filter = std::make_shared<Filter>();
-  CLI::App* command = workers.add_subcommand("list", "All workers");
-  command->add_option("--state", filter->state, "IDLE, RUNNING, DRAINING, OFFLINE, ...")
-      ->type_name("STATE");
-  command->add_option("--zone", filter->zone, "Only workers in this zone")->type_name("NAME");
-  command->add_option("--group", filter->group, "Only workers of this group")->type_name("NAME");
-  command->add_option("--machine", filter->machine, "Only workers on this machine")
-      ->type_name("ID");
-  command->add_flag("--live", filter->live, "Only workers that are present");
-  add_list_options(*command, filter->page);
-  example(*command, "vortex workers list --live -o wide");
-  on_chosen(*command, chosen, [filter](Context& c) { return list_workers(c, *filter); });
+  CommandSpec command = workers.command("list", "All workers");
+  command.option("--state", filter->state, "IDLE, RUNNING, DRAINING, OFFLINE, ...")
+      .value_name("STATE");
+  command.option("--zone", filter->zone, "Only workers in this zone").value_name("NAME");
+  command.option("--group", filter->group, "Only workers of this group").value_name("NAME");
+  command.option("--machine", filter->machine, "Only workers on this machine").value_name("ID");
+  command.flag("--live", filter->live, "Only workers that are present");
+  add_list_options(command, filter->page);
+  command.example("vortex workers list --live -o wide");
+  command.on_chosen(chosen, [filter](Context& c) { return list_workers(c, *filter); });
 }
 
 }  // namespace
 
-void add_workers(CLI::App& app, Command& chosen) {
-  CLI::App* workers =
-      app.add_subcommand("workers", "Workers: list, show, drain, cordon, reset")->group(kAct);
-  workers->require_subcommand(1);
-  example(*workers, "vortex workers list\nvortex workers drain w1");
-  add_list(*workers, chosen);
+void add_workers(CommandSpec app, Command& chosen) {
+  CommandSpec workers =
+      app.command("workers", "Workers: list, show, drain, cordon, reset").group(kAct);
+  workers.needs_command();
+  workers.example("vortex workers list\nvortex workers drain w1");
+  add_list(workers, chosen);
   auto id = std::make_shared<std::string>();
-  CLI::App* one = workers->add_subcommand("show", "One worker");
-  one->add_option("worker", *id, "Id of the worker")->required();
-  example(*one, "vortex workers show w1");
-  on_chosen(*one, chosen, [id](Context& c) { return show(c, *id); });
+  CommandSpec one = workers.command("show", "One worker");
+  one.option("worker", *id, "Id of the worker").required();
+  one.example("vortex workers show w1");
+  one.on_chosen(chosen, [id](Context& c) { return show(c, *id); });
   for (const Verb& verb : kVerbs) {
     auto ids = std::make_shared<Texts>();
-    CLI::App* command = workers->add_subcommand(verb.name, verb.help);
-    command->add_option("worker", *ids, "Ids of workers")->required();
-    example(*command, fmt::format("vortex workers {} w1", verb.name));
-    on_chosen(*command, chosen, [ids, &verb](Context& c) { return act_on_workers(c, verb, *ids); });
+    CommandSpec command = workers.command(verb.name, verb.help);
+    command.option("worker", *ids, "Ids of workers").required();
+    command.example(fmt::format("vortex workers {} w1", verb.name));
+    command.on_chosen(chosen, [ids, &verb](Context& c) { return act_on_workers(c, verb, *ids); });
   }
 }
 
-void add_machines(CLI::App& app, Command& chosen) {
-  CLI::App* machines = app.add_subcommand("machines", "Machines that workers run on")->group(kLook);
-  machines->require_subcommand(1);
-  example(*machines, "vortex machines list");
-  CLI::App* all = machines->add_subcommand("list", "All machines");
-  example(*all, "vortex machines list -o json");
-  on_chosen(*all, chosen, [](Context& c) { return list_whole(c, kMachines, "/api/machines"); });
+void add_machines(CommandSpec app, Command& chosen) {
+  CommandSpec machines = app.command("machines", "Machines that workers run on").group(kLook);
+  machines.needs_command();
+  machines.example("vortex machines list");
+  CommandSpec all = machines.command("list", "All machines");
+  all.example("vortex machines list -o json");
+  all.on_chosen(chosen, [](Context& c) { return list_whole(c, kMachines, "/api/machines"); });
 }
 
 }  // namespace vortex::cli
