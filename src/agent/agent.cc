@@ -111,6 +111,9 @@ Instant Agent::next_wake() const {
     if (!has_room() && held_.any_unstarted()) {
       wake = std::min(wake, held_.oldest_unstarted() + kAheadPatience);
     }
+    if (const auto report = report_not_before(*serving); report && !serving->report) {
+      wake = std::min(wake, std::max(*report, contact_.not_before()));
+    }
     if (held_.any_live() && !planted(PlantedBug::kNoSelfFence)) {
       wake = std::min(wake, serving->fence_at());
     }

@@ -73,6 +73,7 @@ class Agent {
   // calls.cc: what is sent.
   void send_register(Registering& registering);
   void send_report(Serving& serving);
+  std::optional<Instant> report_not_before(const Serving& serving) const;
   void send_poll(Serving& serving);
   SyncRequest new_request(const Serving& serving, CallId call) const;
   CallId next_call() { return CallId{++last_call_}; }

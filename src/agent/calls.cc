@@ -40,6 +40,14 @@ SyncRequest Agent::new_request(const Serving& serving, CallId call) const {
   return request;
 }
 
+// Slots that still have work ahead of them do not wait for the answer. Anything else does: the next
+// task of a chain may depend on this very end.
+std::optional<Instant> Agent::report_not_before(const Serving& serving) const {
+  const bool can_wait = held_.any_unstarted() && leaving_ == Leaving::kNo && reports_.any_waiting();
+  if (!can_wait || !serving.reported_at) return std::nullopt;
+  return *serving.reported_at + kReportsTogether;
+}
+
 // Goes out at once when there is something to say, and says what is held when nobody heard that
 // for a while: under steady load there is always a report to send before the next poll.
 void Agent::send_report(Serving& serving) {
@@ -47,6 +55,8 @@ void Agent::send_report(Serving& serving) {
   const bool unconfirmed =
       serving.unsure_since && (!serving.listed_at || *serving.listed_at < *serving.unsure_since);
   if (!reports_.any_waiting() && serving.told >= leaving_ && !unconfirmed) return;
+  const auto not_before = report_not_before(serving);
+  if (not_before && now_ < *not_before && !unconfirmed) return;
   const Call call{.id = next_call(),
                   .to = contact_.callee(),
                   .sent = now_,
@@ -60,6 +70,7 @@ void Agent::send_report(Serving& serving) {
     request.held = held_.list();
     serving.listed_at = now_;
   }
+  serving.reported_at = now_;
   serving.report = call;
   out_.emplace_back(SendSync{.controller = call.to.controller,
                              .channel = call.channel,

@@ -16,6 +16,9 @@ namespace vortex::agent {
 constexpr Duration kAheadFor = millis(25);
 // What was held ahead and has not started after this long is given back.
 constexpr Duration kAheadPatience = millis(150);
+// While there is work ahead, nobody waits for single ends: those of this long are told in one call,
+// and become durable in one commit.
+constexpr Duration kReportsTogether = millis(8);
 
 class Pace {
  public:

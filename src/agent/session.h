@@ -44,6 +44,7 @@ struct Serving {
   Leaving told = Leaving::kNo;  // what the controller is known to know
   Instant poll_not_before;
   std::uint32_t idle_polls = 0;         // in a row: answered before their time and without news
+  std::optional<Instant> reported_at;   // when the last report call was sent
   std::optional<Instant> listed_at;     // when `held` was last sent, unless that call failed
   std::optional<Instant> unsure_since;  // end of a gap: nothing starts before a later call succeeds
   std::uint32_t last_words_failed = 0;

@@ -84,6 +84,42 @@ TEST_F(Ahead, WhatHasWaitedTooLongIsGivenBackAndNoMoreIsAskedFor) {
   EXPECT_EQ(report.request.slots, 2u) << "they were not short after all";
 }
 
+TEST_F(Ahead, EndsAreToldTogetherWhileThereIsWorkAhead) {
+  join();
+  give(5);
+  expect_start(attempt(1));
+  expect_start(attempt(2));
+  static_cast<void>(expect_poll());
+  feed(ProcessExited{attempt(1), Completed{"{}"}});
+  expect_start(attempt(3));
+  const auto first = expect_report_of<Completed>(attempt(1));
+  answer(first);
+  feed(ProcessExited{attempt(2), Completed{"{}"}});
+  expect_start(attempt(4));
+  EXPECT_EQ(agent.next_wake(), now + kReportsTogether);
+  feed(ProcessExited{attempt(3), Completed{"{}"}});
+  expect_start(attempt(5));
+  // Nothing is ahead any more: a slot will be empty until the controller knows.
+  const auto rest = expect_report();
+  EXPECT_EQ(rest.request.reports.size(), 2u);
+}
+
+TEST_F(Ahead, ReportsWaitNoLongerThanTheirTime) {
+  join();
+  give(5);
+  expect_start(attempt(1));
+  expect_start(attempt(2));
+  static_cast<void>(expect_poll());
+  feed(ProcessExited{attempt(1), Completed{"{}"}});
+  expect_start(attempt(3));
+  answer(expect_report_of<Completed>(attempt(1)));
+  feed(ProcessExited{attempt(2), Completed{"{}"}});
+  expect_start(attempt(4));
+  expect_nothing();
+  advance(kReportsTogether);
+  expect_report_of<Completed>(attempt(2));
+}
+
 TEST_F(Ahead, WorkStartsInTheOrderInWhichItCame) {
   join();
   SyncReply given = reply();
