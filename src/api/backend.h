@@ -46,7 +46,7 @@ using Asked = std::expected<T, UnservedError>;
 
 // What the shell writes besides the core's rows; each is one commit of its own or part of one.
 struct WriteLog {
-  store::LogChunk chunk;  // refused when the attempt is not the task's present one
+  store::LogChunk chunk;
 };
 struct WriteToken {
   store::TokenRow row;
@@ -107,7 +107,7 @@ class Backend {
   // A parked sync: the same, and `closed` tells when the worker's connection is gone.
   virtual boost::asio::awaitable<Asked<core::ReplyBody>> ask_sync(
       core::Sync sync, std::function<boost::asio::awaitable<void>()> closed) = 0;
-  virtual boost::asio::awaitable<Asked<std::optional<core::Refusal>>> write(SideWrite side) = 0;
+  virtual boost::asio::awaitable<Asked<void>> write(SideWrite side) = 0;
 
   virtual boost::asio::awaitable<Asked<core::Explanation>> explain(TaskId task) = 0;
   virtual boost::asio::awaitable<Asked<std::vector<QueueDepth>>> queues() = 0;

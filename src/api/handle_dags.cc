@@ -12,9 +12,8 @@ namespace {
 
 boost::asio::awaitable<Expected<void>> write_row(Call& call, store::DagRow row) {
   SideWrite side = WriteDag{std::move(row)};
-  Asked<std::optional<core::Refusal>> written = co_await call.backend.write(std::move(side));
+  Asked<void> written = co_await call.backend.write(std::move(side));
   if (!written) co_return std::unexpected(from_unserved(written.error()));
-  if (*written) co_return std::unexpected(from_refusal(**written));
   co_return Expected<void>{};
 }
 

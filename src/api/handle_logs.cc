@@ -192,18 +192,40 @@ Handled get_log(Call& call) {
 
 namespace {
 
+struct Place {
+  bool wanted = false;  // it is the task's latest attempt
+  std::uint64_t size = 0;
+};
+
+// The latest attempt's output is taken also when it has ended: what it wrote while no controller
+// could be reached still counts. An older one was given up, and so is what it has to say.
+store::Result<Place> find_place(store::Reader& reader, const Attempt& attempt) {
+  const auto task = reader.task(attempt.task);
+  if (!task) return std::unexpected(task.error());
+  if (!*task) return Place{};
+  const TaskRow& row = (*task)->row;
+  const bool ran = is_held(row.state) || (is_final(row.state) && row.counters.attempts > 0);
+  if (!ran || row.epoch != attempt.epoch) return Place{};
+  const auto log = reader.log({attempt, 0, 0, false});
+  if (!log) return std::unexpected(log.error());
+  return Place{true, log->size};
+}
+
 // Output is taken in order: a piece that begins behind the end of what is there is refused here,
 // because in the store it would spoil the commit that it shares with others.
-boost::asio::awaitable<std::optional<Trouble>> check_gap(Call& call, const Attempt& attempt,
-                                                         std::uint64_t offset) {
-  if (offset == 0) co_return std::nullopt;
-  const store::LogRequest request{attempt, 0, 0, false};
-  auto there =
-      co_await fetch(call.backend, [&](store::Reader& reader) { return reader.log(request); });
-  if (!there) co_return std::move(there.error());
-  if (offset <= there->size) co_return std::nullopt;
+boost::asio::awaitable<std::optional<Trouble>> check_place(Call& call, const Attempt& attempt,
+                                                           std::uint64_t offset) {
+  const auto place = co_await fetch(
+      call.backend, [&](store::Reader& reader) { return find_place(reader, attempt); });
+  if (!place) co_return place.error();
+  if (!place->wanted) {
+    co_return trouble(Code::kAttemptNotHeld,
+                      fmt::format("epoch {} is not the latest attempt at {}", attempt.epoch.value,
+                                  to_text(attempt.task)));
+  }
+  if (offset <= place->size) co_return std::nullopt;
   co_return trouble(Code::kLogGap,
-                    fmt::format("{} bytes are there, the piece begins at {}", there->size, offset));
+                    fmt::format("{} bytes are there, the piece begins at {}", place->size, offset));
 }
 
 }  // namespace
@@ -220,17 +242,13 @@ Handled write_log(Call& call) {
     co_return std::unexpected(trouble(Code::kTooLarge, "a piece of output has at most 4 MiB"));
   }
   const Attempt attempt{call.task(), {*epoch}};
-  if (auto gap = co_await check_gap(call, attempt, *offset)) co_return std::unexpected(*gap);
+  if (auto not_now = co_await check_place(call, attempt, *offset)) {
+    co_return std::unexpected(*std::move(not_now));
+  }
   WriteLog log{{attempt, *offset, std::move(call.exchange.request().body)}};
   SideWrite side = std::move(log);
-  Asked<std::optional<core::Refusal>> written = co_await call.backend.write(std::move(side));
+  Asked<void> written = co_await call.backend.write(std::move(side));
   if (!written) co_return std::unexpected(from_unserved(written.error()));
-  if (*written) {
-    Trouble refused = from_refusal(**written);
-    const bool lost = refused.code == Code::kLeaseNotHeld || refused.code == Code::kNoSuchTask;
-    if (lost) refused.code = Code::kAttemptNotHeld;
-    co_return std::unexpected(std::move(refused));
-  }
   co_return empty_answer();
 }
 

@@ -17,10 +17,9 @@ boost::asio::awaitable<Expected<std::vector<store::TokenRow>>> read_rows(Call& c
 
 boost::asio::awaitable<Expected<void>> write_row(Call& call, store::TokenRow row) {
   SideWrite side = WriteToken{std::move(row)};
-  Asked<std::optional<core::Refusal>> written = co_await call.backend.write(std::move(side));
+  Asked<void> written = co_await call.backend.write(std::move(side));
   call.access.forget();
   if (!written) co_return std::unexpected(from_unserved(written.error()));
-  if (*written) co_return std::unexpected(from_refusal(**written));
   co_return Expected<void>{};
 }
 

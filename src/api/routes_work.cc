@@ -107,7 +107,7 @@ constexpr Route kRoutes[] = {
                   "Log", get_log)),
          kReadLog),
     with(raw(post("/api/tasks/{task}/logs", Need::kWorker, "write_log",
-                  "Takes output of an attempt; 409 when it is not the present one", {}, write_log)),
+                  "Takes output of an attempt; 409 when it is not the latest one", {}, write_log)),
          kWriteLog),
     get("/api/tasks/{task}/explain", "explain_task",
         "Why the task is where it is, and what would move it", "Explanation", explain_task),

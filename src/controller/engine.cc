@@ -107,15 +107,8 @@ void Engine::step_command(core::Command& command) {
 
 void Engine::step_side(SideWriteAsked& asked) {
   if (auto* log = std::get_if<api::WriteLog>(&asked.write)) {
-    const core::Command check = core::CheckAttempt{asked.request, log->chunk.attempt};
-    const std::size_t before = gathering_.replies.size();
-    if (!step_into(gathering_, check)) return;
-    const bool held = gathering_.replies.size() > before &&
-                      std::holds_alternative<core::Done>(gathering_.replies.back().body);
-    if (held) gathering_.add(std::move(log->chunk));
-    return;
-  }
-  if (auto* token = std::get_if<api::WriteToken>(&asked.write)) {
+    gathering_.add(std::move(log->chunk));
+  } else if (auto* token = std::get_if<api::WriteToken>(&asked.write)) {
     gathering_.add(std::move(token->row));
   } else if (auto* dag = std::get_if<api::WriteDag>(&asked.write)) {
     gathering_.add(std::move(dag->row));

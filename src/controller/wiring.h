@@ -53,8 +53,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   boost::asio::awaitable<api::Asked<core::ReplyBody>> ask(core::Command command) override;
   boost::asio::awaitable<api::Asked<core::ReplyBody>> ask_sync(
       core::Sync sync, std::function<boost::asio::awaitable<void>()> closed) override;
-  boost::asio::awaitable<api::Asked<std::optional<core::Refusal>>> write(
-      api::SideWrite side) override;
+  boost::asio::awaitable<api::Asked<void>> write(api::SideWrite side) override;
   boost::asio::awaitable<api::Asked<core::Explanation>> explain(TaskId task) override;
   boost::asio::awaitable<api::Asked<std::vector<api::QueueDepth>>> queues() override;
   boost::asio::awaitable<store::Result<void>> read(Read read) override;

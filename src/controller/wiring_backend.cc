@@ -91,7 +91,7 @@ asio::awaitable<api::Asked<core::ReplyBody>> Wiring::ask_sync(
   co_return std::unexpected(api::UnservedError{api::Unserved::kGone, "the worker hung up", {}});
 }
 
-asio::awaitable<api::Asked<std::optional<core::Refusal>>> Wiring::write(api::SideWrite side) {
+asio::awaitable<api::Asked<void>> Wiring::write(api::SideWrite side) {
   using Answer = Waiters::Answer;
   auto slot = std::make_shared<Slot<Answer>>(co_await asio::this_coro::executor);
   const RequestId request = waiters_.add([slot](Answer answer) { slot->give(std::move(answer)); });
@@ -105,8 +105,7 @@ asio::awaitable<api::Asked<std::optional<core::Refusal>>> Wiring::write(api::Sid
     co_return std::unexpected(kNoAnswer);
   }
   if (!*answer) co_return std::unexpected(answer->error());
-  if (const auto* refusal = std::get_if<core::Refusal>(&**answer)) co_return *refusal;
-  co_return std::optional<core::Refusal>{};
+  co_return api::Asked<void>{};
 }
 
 template <class T, class Make>

@@ -51,8 +51,10 @@ class LogShipper::Impl : public std::enable_shared_from_this<LogShipper::Impl> {
     const auto it = outputs_.find(attempt);
     if (it == outputs_.end()) return flushed();  // it wrote nothing
     const Instant now = boot_clock_now();
+    it->second.closed = true;
     it->second.flushed = std::move(flushed);
-    it->second.give_up_at = now + config_.flush_limit;
+    it->second.release_at = now + config_.flush_limit;
+    it->second.give_up_at = now + config_.keep_for;
     pump(now);
   }
 
@@ -68,7 +70,9 @@ class LogShipper::Impl : public std::enable_shared_from_this<LogShipper::Impl> {
     LogBuffer buffer;
     Instant due_at;                 // a small piece waits until then for more
     Instant allowed_at;             // the rate lets the next piece go
-    std::function<void()> flushed;  // set: closed
+    bool closed = false;            // no more will come
+    std::function<void()> flushed;  // set: the end of its task waits for it
+    Instant release_at = kNever;    // but not longer than this
     Instant give_up_at = kNever;
     bool refused = false;  // what else it writes is not wanted
   };
@@ -76,10 +80,10 @@ class LogShipper::Impl : public std::enable_shared_from_this<LogShipper::Impl> {
 
   Instant ready_at(const Output& output) const {
     if (output.buffer.empty()) return kNever;
-    const bool hurry = output.flushed != nullptr || output.buffer.size() >= kPieceBytesMax;
+    const bool hurry = output.closed || output.buffer.size() >= kPieceBytesMax;
     const Instant gathered = hurry ? Instant{} : output.due_at;
     // What is left of a closed attempt goes out at once: a slot waits for it.
-    return output.flushed ? gathered : std::max(gathered, output.allowed_at);
+    return output.closed ? gathered : std::max(gathered, output.allowed_at);
   }
 
   void pump(Instant now) {
@@ -97,20 +101,27 @@ class LogShipper::Impl : public std::enable_shared_from_this<LogShipper::Impl> {
     arm(now);
   }
 
-  // Forgets what is done, and what has had its time.
+  // Lets tasks go that have waited long enough, forgets what is done and what has had its time.
   void settle(Instant now) {
+    std::size_t kept = 0;
+    for (const auto& [attempt, output] : outputs_) {
+      if (output.closed) kept += output.buffer.size();
+    }
     for (auto it = outputs_.begin(); it != outputs_.end();) {
       Output& output = it->second;
-      const bool over = output.flushed && (output.buffer.empty() || now >= output.give_up_at);
-      if (!over) {
+      const bool done = output.closed && output.buffer.empty();
+      const bool released = done || now >= output.release_at;
+      if (output.flushed && released) done_.push_back(std::exchange(output.flushed, nullptr));
+      const bool too_much = released && kept > config_.kept_bytes_max;
+      if (!done && now < output.give_up_at && !too_much) {
         ++it;
         continue;
       }
-      if (!output.buffer.empty()) {
+      if (!done) {
+        kept -= output.buffer.size();
         config_.log(fmt::format("{}: {} bytes of its output could not be delivered",
                                 to_text(it->first.task), output.buffer.size()));
       }
-      done_.push_back(std::exchange(output.flushed, nullptr));
       it = outputs_.erase(it);
     }
     // The callbacks may come back here, so the table is in order before the first of them.
@@ -174,7 +185,8 @@ class LogShipper::Impl : public std::enable_shared_from_this<LogShipper::Impl> {
     Instant wake = kNever;
     for (const auto& [attempt, output] : outputs_) {
       if (!in_flight_) wake = std::min(wake, std::max(ready_at(output), not_before_));
-      if (output.flushed) wake = std::min(wake, output.give_up_at);
+      if (output.flushed) wake = std::min(wake, output.release_at);
+      if (output.closed) wake = std::min(wake, output.give_up_at);
     }
     if (wake >= kNever || shut_) return;
     const Duration wait = std::max(wake - now, micros(0));

@@ -3,8 +3,10 @@
 //
 // Pieces of one attempt go in order, each repeated with its offset until the controller has it, so
 // every byte that is shipped stands in the store once. What comes faster than the rate allows is
-// left out with a mark. An attempt that the controller does not know any more is dropped. Runs on
-// the executor's thread; the other controllers are tried when one does not answer.
+// left out with a mark. An attempt that the controller does not want any more is dropped. The end
+// of a task waits for its output only so long; what is left is shipped behind its back once a
+// controller answers again. Runs on the executor's thread; the other controllers are tried when one
+// does not answer.
 
 #include <cstdint>
 #include <deque>
@@ -27,7 +29,9 @@ struct ShipperConfig {
   std::size_t buffer_bytes_max = 1024 * 1024;        // per attempt
   std::uint64_t bytes_per_second = 4 * 1024 * 1024;  // per attempt
   Duration gather = millis(200);                     // small pieces wait this long for more
-  Duration flush_limit = seconds(5);
+  Duration flush_limit = seconds(5);                 // the end of a task waits so long at most
+  Duration keep_for = seconds(600);                  // what could not be shipped by then is let go
+  std::size_t kept_bytes_max = 16 * 1024 * 1024;     // of all ended tasks together
   std::function<void(const std::string&)> log = [](const std::string&) {};
 };
 

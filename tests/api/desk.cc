@@ -124,26 +124,16 @@ asio::awaitable<Asked<core::ReplyBody>> Desk::ask_sync(
   co_return std::unexpected(UnservedError{Unserved::kGone, {}, {}});
 }
 
-asio::awaitable<Asked<std::optional<core::Refusal>>> Desk::write(SideWrite side) {
+asio::awaitable<Asked<void>> Desk::write(SideWrite side) {
   if (unserved) co_return std::unexpected(*unserved);
   store::Commit out;
   out.term = state->term;
   out.now = clock;
-  if (auto* log = std::get_if<WriteLog>(&side)) {
-    const RequestId request = next_request_;
-    next_request_ = request.next();
-    auto held = run(core::CheckAttempt{request, log->chunk.attempt}, request);
-    if (const auto* refusal = std::get_if<core::Refusal>(&*held)) co_return *refusal;
-    const auto kept = reader_->log({log->chunk.attempt, 0, 1, false});
-    if (log->chunk.offset > kept.value().size) {
-      co_return core::Refusal{core::RefusalKind::kMalformed, "it would leave a gap", {}, {}};
-    }
-    out.logs.push_back(std::move(log->chunk));
-  }
+  if (auto* log = std::get_if<WriteLog>(&side)) out.logs.push_back(std::move(log->chunk));
   if (auto* token = std::get_if<WriteToken>(&side)) out.tokens.push_back(std::move(token->row));
   if (auto* dag = std::get_if<WriteDag>(&side)) out.dags.push_back(std::move(dag->row));
   commit(std::move(out));
-  co_return std::nullopt;
+  co_return Asked<void>{};
 }
 
 asio::awaitable<Asked<core::Explanation>> Desk::explain(TaskId task) {

@@ -46,7 +46,7 @@ class Desk : public Backend {
   boost::asio::awaitable<Asked<core::ReplyBody>> ask(core::Command command) override;
   boost::asio::awaitable<Asked<core::ReplyBody>> ask_sync(
       core::Sync sync, std::function<boost::asio::awaitable<void>()> closed) override;
-  boost::asio::awaitable<Asked<std::optional<core::Refusal>>> write(SideWrite side) override;
+  boost::asio::awaitable<Asked<void>> write(SideWrite side) override;
   boost::asio::awaitable<Asked<core::Explanation>> explain(TaskId task) override;
   boost::asio::awaitable<Asked<std::vector<QueueDepth>>> queues() override;
   boost::asio::awaitable<store::Result<void>> read(Read read) override;

@@ -47,10 +47,11 @@ TEST(Logs, AsJsonAreAlwaysValid) {
   EXPECT_FALSE(json.at("/ended").as_bool());
 }
 
-TEST(Logs, OfAnAttemptThatIsOverAreRefusedAndKept) {
+TEST(Logs, OfAnAttemptThatWasReplacedAreRefusedAndKept) {
   Scene scene;
   scene.write(0, "before\n");
   fail(scene.client, scene.worker, scene.held);
+  ASSERT_EQ(scene.client.post("/api/tasks/" + scene.held.task + "/retry", "").status / 100, 2);
   EXPECT_EQ(scene.write(7, "after\n").code(), "VX-TASK-002");
   EXPECT_EQ(scene.client.get(scene.path).body, "before\n");
   EXPECT_EQ(scene.client.get(scene.path + "?attempt=1").body, "before\n");
@@ -64,6 +65,14 @@ TEST(Logs, AGapIsRefused) {
   Scene scene;
   EXPECT_EQ(scene.write(5, "late\n").code(), "VX-TASK-004");
   EXPECT_EQ(scene.write(0, "early\n").status, 204) << "the piece that fits is taken";
+}
+
+TEST(Logs, TheLatestAttemptMayStillDeliverWhatItWroteOnceItHasEnded) {
+  Scene scene;
+  scene.write(0, "before\n");
+  complete(scene.client, scene.worker, scene.held);
+  EXPECT_EQ(scene.write(7, "after\n").status, 204);
+  EXPECT_EQ(scene.client.get(scene.path).body, "before\nafter\n");
 }
 
 TEST(Logs, AreFollowedToTheEndOfTheAttempt) {

@@ -155,6 +155,38 @@ TEST_F(Shipping, ADeadControllerHoldsAnEndedTaskOnlySoLong) {
   EXPECT_TRUE(run_until([&] { return flushed; }));
 }
 
+TEST_F(Shipping, WhatIsLeftArrivesOnceAControllerAnswersAgain) {
+  server.mood = [](int) { return std::pair(503, false); };
+  auto away = config({server.port()});
+  away.flush_limit = millis(100);
+  LogShipper shipper(io, away);
+  shipper.write(kAttempt, "the last words");
+  bool flushed = false;
+  shipper.close(kAttempt, [&] { flushed = true; });
+  ASSERT_TRUE(run_until([&] { return flushed; }));
+  EXPECT_EQ(server.text, "") << "the task did not wait for it";
+  server.mood = [](int) { return std::pair(204, true); };
+  EXPECT_TRUE(run_until([&] { return server.text == "the last words"; }));
+}
+
+TEST_F(Shipping, WhatIsLeftOfManyTasksIsBounded) {
+  server.mood = [](int) { return std::pair(503, false); };
+  auto away = config({server.port()});
+  away.flush_limit = millis(1);
+  away.kept_bytes_max = 2500;
+  std::vector<std::string> said;
+  away.log = [&](const std::string& line) { said.push_back(line); };
+  LogShipper shipper(io, away);
+  int flushed = 0;
+  for (std::uint32_t task = 0; task < 4; ++task) {
+    const Attempt attempt{{.run = {1}, .index = task}, {1}};
+    shipper.write(attempt, std::string(1000, 'x'));
+    shipper.close(attempt, [&] { ++flushed; });
+  }
+  ASSERT_TRUE(run_until([&] { return flushed == 4; }));
+  EXPECT_EQ(said.size(), 2U) << "two of four fit";
+}
+
 TEST_F(Shipping, AFloodIsCutToTheRateAndTheEndIsKept) {
   auto slow = config({server.port()});
   slow.buffer_bytes_max = 64 * 1024;
