@@ -1,6 +1,8 @@
 // Tasks: lists, one with its definition, its attempts, and what an operator can do to it.
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "api/handlers.h"
 #include "api/query.h"
 #include "api/views.h"
@@ -118,6 +120,30 @@ Handled list_attempts(Call& call) {
   }));
 }
 
+namespace {
+
+// How the nodes ended that a skipped task had needed. A node with one failed task has failed.
+store::Result<std::vector<std::string>> how_needs_ended(store::Reader& reader, TaskId id) {
+  const auto whole = read_whole(reader, id);
+  if (!whole) return std::unexpected(whole.error());
+  std::vector<std::string> out;
+  if (!whole->plan) return out;
+  for (const std::uint32_t need : whole->plan->nodes[whole->plan->node_of_task(id.index)].needs) {
+    const std::string& name = whole->plan->node_spec(need).name;
+    TaskState ended = TaskState::kCompleted;
+    for (const TaskState bad : {TaskState::kSkipped, TaskState::kCancelled, TaskState::kFailed}) {
+      const auto any = reader.tasks({.run = id.run, .state = bad, .node = name, .worker = {}},
+                                    {.limit = 1, .cursor = {}});
+      if (!any) return std::unexpected(any.error());
+      if (!any->items.empty()) ended = bad;
+    }
+    out.push_back(fmt::format("'{}' is {}", name, to_text(ended)));
+  }
+  return out;
+}
+
+}  // namespace
+
 Handled explain_task(Call& call) {
   const TaskId id = call.task();
   Asked<core::Explanation> asked = co_await call.backend.explain(id);
@@ -132,6 +158,12 @@ Handled explain_task(Call& call) {
     why.state = (*task)->row.state;
     why.moves_when = "nothing by itself: its run has finished";
     if (!(*task)->row.error_message.empty()) why.details.push_back((*task)->row.error_message);
+    if (why.state == TaskState::kSkipped) {
+      auto needs = co_await fetch(
+          call.backend, [id](store::Reader& reader) { return how_needs_ended(reader, id); });
+      if (!needs) co_return std::unexpected(std::move(needs.error()));
+      why.details = *std::move(needs);
+    }
   }
   co_return json_answer(object_json([&](JsonWriter& json) { write_explanation(json, id, why); }));
 }

@@ -34,12 +34,7 @@ std::string_view outcome_text(NodeOutcome outcome) {
   return kTexts[static_cast<std::size_t>(outcome)];
 }
 
-Explanation why_waiting(const Run& run, std::uint32_t index) {
-  if (run.nodes[index].phase == NodePhase::kGated) {
-    return because(WaitReason::kLevelClosed, "every task of the lower levels is final",
-                   {"level " + std::to_string(run.plan->nodes[index].level) + ", " +
-                    std::to_string(run.levels_passed) + " levels are complete"});
-  }
+std::vector<std::string> how_needs_stand(const Run& run, std::uint32_t index) {
   std::vector<std::string> details;
   for (const std::uint32_t need : run.plan->nodes[index].needs) {
     const NodeRun& node = run.nodes[need];
@@ -51,8 +46,17 @@ Explanation why_waiting(const Run& run, std::uint32_t index) {
                         std::to_string(run.plan->nodes[need].tasks) + " tasks final");
     }
   }
+  return details;
+}
+
+Explanation why_waiting(const Run& run, std::uint32_t index) {
+  if (run.nodes[index].phase == NodePhase::kGated) {
+    return because(WaitReason::kLevelClosed, "every task of the lower levels is final",
+                   {"level " + std::to_string(run.plan->nodes[index].level) + ", " +
+                    std::to_string(run.levels_passed) + " levels are complete"});
+  }
   return because(WaitReason::kNeedsOpen, "the nodes it needs have ended as its trigger rule asks",
-                 std::move(details));
+                 how_needs_stand(run, index));
 }
 
 Fitting count_fitting(Context& cx, ClassIx cls) {
@@ -160,6 +164,15 @@ Explanation why_held(Context& cx, TaskIx ix) {
   return out;
 }
 
+Explanation why_skipped(const Run& run, std::uint32_t node) {
+  if (run.nodes[node].stopped) {
+    return because(WaitReason::kFinal, "a failed item of its map is retried",
+                   {"its map stopped after too many failures"});
+  }
+  return because(WaitReason::kFinal, "a need that failed is retried and completes",
+                 how_needs_stand(run, node));
+}
+
 Explanation why_unmade(const Run& run, std::uint32_t index) {
   const std::uint32_t node = run.plan->node_of_task(index);
   if (run.nodes[node].phase == NodePhase::kDone) {
@@ -191,6 +204,7 @@ Explanation explain(State& state, TaskId id, Instant now) {
   if (task.grant() != nullptr) out = why_held(cx, ix);
   if (std::holds_alternative<Final>(task.phase)) {
     out = because(WaitReason::kFinal, "only an operator's retry");
+    if (task.state() == TaskState::kSkipped) out = why_skipped(run, task.node);
     if (task.notes && !task.notes->error.empty()) out.details.push_back(task.notes->error);
   }
   if (run.ending != RunEnding::kNone) out.details.emplace_back("its run is being cancelled");

@@ -64,6 +64,19 @@ TEST_F(ExplainTest, ACordonedFleetIsNamed) {
   EXPECT_EQ(why(run, 0).reason, WaitReason::kFittingWorkersBarred);
 }
 
+TEST_F(ExplainTest, ASkippedTaskNamesTheNeedThatDidNotEndAsAsked) {
+  Hand& w = join("w");
+  NodeSpec a = node("a");
+  a.retry = retries(0);
+  const RunId run = submit({a, node("b", {"a"}), node("other")});
+  fail(w, take_and_start(w));
+  const Explanation out = why(run, 1);
+  EXPECT_EQ(out.reason, WaitReason::kFinal);
+  EXPECT_EQ(out.state, TaskState::kSkipped);
+  ASSERT_EQ(out.details.size(), 1U);
+  EXPECT_EQ(out.details[0], "'a' failed");
+}
+
 TEST_F(ExplainTest, AnUnknownTaskIsAnAnswerToo) {
   EXPECT_EQ(why({99}, 0).reason, WaitReason::kUnknownTask);
 }

@@ -3,7 +3,7 @@
 # examples, a mistake in a file, a task that fails, outputs and params, a worker that is killed.
 set -euo pipefail
 
-vortex="$1"
+vortex="$(realpath "$1")"
 examples="$(cd "$(dirname "$0")/../../examples" && pwd)"
 folder="$(mktemp -d)"
 cd "$folder"
@@ -63,6 +63,7 @@ says "exit code 3"
 want 0 "$vortex" logs @last/bad
 says "why"
 want 0 "$vortex" tasks explain @last/next
+says "'bad' is Failed"
 
 # Params and outputs, never through a shell.
 cat >values.yaml <<'YAML'
@@ -127,6 +128,10 @@ want 0 "$vortex" dlq list
 says "crash_limit"
 
 # An operator's drain reaches the worker.
+all_present() {
+  "$vortex" workers list -o json | jq -e '[.workers[] | select(.state == "IDLE")] | length == 3'
+}
+eventually all_present # the poison took some of them along
 worker="$("$vortex" workers list -o name | head -1)"
 want 0 "$vortex" workers drain "$worker" --yes
 eventually sh -c "'$vortex' workers show $worker -o json | jq -e '.state == \"INACTIVE\"'"
@@ -136,5 +141,6 @@ code=0
 wait "$dev" || code=$?
 dev=
 [[ "$code" == 0 ]] || fail "dev ended with $code"
-pgrep -f "$folder" >/dev/null && fail "something of it is left: $(pgrep -af "$folder")"
+left="$(grep -laF -- "$folder" /proc/[0-9]*/cmdline 2>/dev/null | grep -v "/proc/$$/" || true)"
+[[ -z "$left" ]] || fail "something of it is left: $left"
 echo "dev: ok"

@@ -5,7 +5,7 @@
 # Controller and workers each in a network namespace of their own.
 set -euo pipefail
 
-vortex="$1"
+vortex="$(realpath "$1")"
 if [[ "${2:-}" != inside ]]; then
   exec unshare --net -- "$0" "$vortex" inside
 fi

@@ -3,7 +3,7 @@
 # controller on the address they name. In a network namespace of its own, so that port 8080 is free.
 set -euo pipefail
 
-vortex="$1"
+vortex="$(realpath "$1")"
 here="$(cd "$(dirname "$0")" && pwd)"
 if [[ "${2:-}" != inside ]]; then
   exec unshare --net -- "$0" "$vortex" inside
