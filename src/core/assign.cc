@@ -6,6 +6,7 @@
 
 #include "base/planted.h"
 #include "base/reached.h"
+#include "core/blame.h"
 #include "core/cancel.h"
 #include "core/nodes.h"
 #include "core/place.h"
@@ -16,12 +17,22 @@ namespace vortex::core {
 
 namespace {
 
-// How many tasks at the head of a class may be passed over because they keep away from the asking
-// worker. A bound keeps a claim cheap; what lies behind is freed when its keep-away ends.
+// How many tasks at the head of a class may be passed over because the asking worker is not for
+// them. A bound keeps a claim cheap; what lies behind is freed when its keep-away ends.
 constexpr int kPassOverMax = 32;
 
 bool offers(const Worker& worker) {
   return (worker.parked || worker.answering) && worker.takes_work() && worker.capacity() > 0;
+}
+
+bool keeps_away(Context& cx, const Task& task, WorkerIx worker) {
+  const auto& queued = std::get<Queued>(task.phase);
+  if (queued.keep_away && queued.last_worker == worker) return true;
+  if (!on_last_try(cx.state.policy, task) || !holds_last_try(cx.state, cx.worker(worker))) {
+    return false;
+  }
+  REACHED("core: two suspects on their last try kept apart");
+  return true;
 }
 
 // The first task of the class that this worker may have.
@@ -29,8 +40,7 @@ std::optional<TaskIx> pick(Context& cx, ClassIx cls, WorkerIx worker) {
   int passed = 0;
   for (const PriorityList& list : cx.state.ready[cls].lists) {
     for (TaskIx ix = list.tasks.head; ix.valid(); ix = cx.task(ix).links.next) {
-      const auto& queued = std::get<Queued>(cx.task(ix).phase);
-      if (!queued.keep_away || queued.last_worker != worker) return ix;
+      if (!keeps_away(cx, cx.task(ix), worker)) return ix;
       if (++passed >= kPassOverMax) return std::nullopt;
     }
   }

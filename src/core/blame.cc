@@ -28,6 +28,17 @@ bool is_normal(Verdict verdict) {
 
 }  // namespace
 
+bool on_last_try(const Policy& policy, const Task& task) {
+  return task.counters.crashes > 0 && task.counters.crashes + 1 >= policy.crash_limit;
+}
+
+bool holds_last_try(const State& state, const Worker& worker) {
+  for (TaskIx ix = worker.held.head; ix.valid(); ix = state.tasks[ix].links.next) {
+    if (on_last_try(state.policy, state.tasks[ix])) return true;
+  }
+  return false;
+}
+
 void set_cordon(Context& cx, WorkerIx ix, bool cordoned, const char* why) {
   Worker& worker = cx.worker(ix);
   worker.abnormal.clear();

@@ -1,7 +1,9 @@
 #include "core/explain.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "core/blame.h"
 #include "core/context.h"
 #include "core/find.h"
 #include "core/levels.h"
@@ -137,6 +139,12 @@ Explanation why_queued(Context& cx, const Task& task, const Queued& queued) {
     out.moves_when = "another worker has room, or the wait for one is over";
     out.moves_at = cx.state.clock.term_time(queued.waiting_since + cx.state.policy.keep_away);
   }
+  if (out.reason == WaitReason::kBehindOthers && on_last_try(cx.state.policy, task)) {
+    out.reason = WaitReason::kLastTryApart;
+    out.details.push_back(std::to_string(task.counters.crashes) +
+                          " workers died while they ran it: one more and it is a dead letter");
+    out.moves_when = "a worker has room that runs no other suspect on its last try";
+  }
   return out;
 }
 
@@ -165,7 +173,7 @@ Explanation why_held(Context& cx, TaskIx ix) {
 }
 
 Explanation why_skipped(const Run& run, std::uint32_t node) {
-  if (run.nodes[node].stopped) {
+  if (std::ranges::find(run.stopped_maps, node) != run.stopped_maps.end()) {
     return because(WaitReason::kFinal, "a failed item of its map is retried",
                    {"its map stopped after too many failures"});
   }
@@ -227,6 +235,7 @@ std::string_view to_text(WaitReason reason) {
                                          "fitting_workers_barred",
                                          "fitting_workers_full",
                                          "keeps_away",
+                                         "last_try_apart",
                                          "behind_others",
                                          "not_started_yet",
                                          "running",

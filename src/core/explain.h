@@ -31,6 +31,7 @@ enum class WaitReason : std::uint8_t {
   kFittingWorkersBarred,  // cordoned, suspect or draining
   kFittingWorkersFull,
   kKeepsAway,      // from its last worker, for a short while
+  kLastTryApart,   // from another suspect on its last try
   kBehindOthers,   // others are ahead in the queue
   kNotStartedYet,  // handed to a worker
   kRunning,

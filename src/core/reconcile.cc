@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/blame.h"
 #include "core/recover.h"
 
 namespace vortex::core {
@@ -135,7 +136,7 @@ class Check {
   }
 
   // No ready task may stand beside an offering worker that could take it; a task that keeps away
-  // from its last worker, or a lack of resources, is a reason, so only the clear case is judged.
+  // from a worker, or a lack of resources, is a reason, so only the clear case is judged.
   void check_idle_offers() {
     if (!state_.offering.empty() || !state_.ready.dirty.empty() || !state_.bulk.empty()) return;
     for (std::uint32_t q = 0; q < state_.ready.queues(); ++q) {
@@ -148,9 +149,11 @@ class Check {
   void check_class_waits(const Queue& queue, ClassIx ix) {
     const TaskClass& cls = state_.ready[ix];
     const Requirements& need = cls.requirements;
-    const auto& head = std::get<Queued>(state_.tasks[cls.lists.front().tasks.head].phase);
+    const Task& head = state_.tasks[cls.lists.front().tasks.head];
+    const bool stays_away =
+        std::get<Queued>(head.phase).keep_away || on_last_try(state_.policy, head);
     const bool simple = need.labels.empty() && need.runtime.empty() && need.worker.empty() &&
-                        need.resources == Resources{} && !head.keep_away;
+                        need.resources == Resources{} && !stays_away;
     expect(!simple, "a ready task waits in queue '" + queue.name + "' beside a worker with room");
   }
 

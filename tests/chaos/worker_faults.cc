@@ -187,9 +187,7 @@ void freeze(const Options& options, Findings& findings) {
 // A task that kills its worker: quarantined after exactly the limit; bystanders
 // are not blamed.
 void poison(const Options& options, Findings& findings) {
-  StageConfig config = config_for(options, 1, 4);
-  config.slots = 1;  // whoever shares a worker with it three times would be suspected as well
-  Stage stage(config);
+  Stage stage(config_for(options, 1, 4));
   const NodeSpec bad = Stage::task("bad", "kill -9 $VORTEX_WORKER_PID; sleep 100");
   NodeSpec good = Stage::task("good", "sleep 0.2");
   MapSpec map;

@@ -1,5 +1,6 @@
 // Four counters that are never mixed, tasks that kill workers, and workers that kill tasks.
 
+#include "core/explain.h"
 #include "tests/core/harness.h"
 
 namespace vortex::core {
@@ -89,6 +90,42 @@ TEST_F(BlameTest, ATaskThatKillsItsWorkersIsQuarantinedAtTheLimitInTheSameTransa
   EXPECT_EQ(take(EventKind::kTaskQuarantined).task, (TaskId{run, 0}));
   expect_counters(0, policy.crash_limit, 0, 0);
   EXPECT_EQ(state_of(run), RunState::kFailed);
+}
+
+TEST_F(BlameTest, SuspectsOnTheirLastTryDoNotShareAWorker) {
+  const RunId run = submit({node("killer"), node("bystander")});
+  for (const char* name : {"w1", "w2"}) {
+    Hand& w = join(name, 2);
+    take_and_start(w);
+    take_and_start(w);
+    kill(w);
+  }
+  Hand& third = join("w3", 2);
+  const Attempt killer = take_and_start(third);
+  EXPECT_EQ(killer.task, (TaskId{run, 0}));
+  EXPECT_TRUE(third.assigned.empty()) << "both would reach their limit by one death";
+  EXPECT_EQ(explain(*state, {run, 1}, now).reason, WaitReason::kLastTryApart);
+  Hand& fourth = join("w4", 2);
+  const Attempt bystander = take_and_start(fourth);
+  kill(third);
+  take(EventKind::kTaskQuarantined);
+  complete(fourth, bystander);
+  EXPECT_EQ(row(TaskId{run, 0}).state, TaskState::kFailed);
+  EXPECT_EQ(row(TaskId{run, 1}).state, TaskState::kCompleted);
+}
+
+TEST_F(BlameTest, TheSecondSuspectFollowsWhenTheFirstHasEnded) {
+  const RunId run = submit({node("a"), node("b")});
+  for (const char* name : {"w1", "w2"}) {
+    Hand& w = join(name, 2);
+    take_and_start(w);
+    take_and_start(w);
+    kill(w);
+  }
+  Hand& last = join("w3", 2);
+  complete(last, take_and_start(last));
+  complete(last, take_and_start(last));
+  EXPECT_EQ(state_of(run), RunState::kCompleted);
 }
 
 TEST_F(BlameTest, GoodbyeResetAndDrainBlameNobody) {
