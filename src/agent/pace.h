@@ -18,7 +18,7 @@ constexpr Duration kAheadFor = millis(25);
 constexpr Duration kAheadPatience = millis(150);
 // While there is work ahead, nobody waits for single ends: those of this long are told in one call,
 // and become durable in one commit.
-constexpr Duration kReportsTogether = millis(8);
+constexpr Duration kReportsTogether = millis(16);
 
 class Pace {
  public:

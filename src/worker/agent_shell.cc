@@ -145,13 +145,18 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
     feed(agent::CallFailed{made.id, retry_after, {}});
   }
 
+  // A tick that comes too soon does no harm, so a timer is only ever set anew for an earlier time:
+  // with short tasks the wish changes thousands of times a second.
   void arm() {
     const Instant wake = agent_.next_wake();
-    if (wake >= kNever || closed_) return;
+    if (wake >= armed_for_ || closed_) return;
+    armed_for_ = wake;
     const Duration wait = std::max(wake - boot_clock_now(), micros(0));
     timer_.expires_after(std::chrono::microseconds(wait.us));
     timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
-      if (!error) self->feed(agent::Tick{});
+      if (error) return;
+      self->armed_for_ = kNever;
+      self->feed(agent::Tick{});
     });
   }
 
@@ -160,6 +165,7 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
   ShellHooks hooks_;
   agent::Agent agent_;
   std::vector<Line> lines_;
+  Instant armed_for_ = kNever;
   bool closed_ = false;
   bool registered_ = false;
   Instant heard_at_;

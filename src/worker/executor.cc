@@ -40,7 +40,8 @@ Executor::Executor(boost::asio::io_context& io, ExecutorConfig config, LogSink& 
                          .record = {},
                          .environment = {},
                          .janitor = {}}),
-      look_(io) {
+      look_(io),
+      ear_(io) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const ExecutorConfig& fixed = host_->config;
   host_->ended = [this](Slot& slot, agent::Input word) { ended(slot, std::move(word)); };
@@ -89,6 +90,7 @@ void Executor::start(Launch launch) {
   free_.pop_back();
   busy_.emplace(launch.attempt, slot);
   if (!looking_) look_at_files();
+  if (!listening_soon_) listen_soon();
   slot->start(std::move(launch));
 }
 
@@ -117,6 +119,22 @@ void Executor::look_at_files() {
     for (const auto& [attempt, slot] : busy_) slot->look_at_files();
     looking_ = false;
     if (!busy_.empty()) look_at_files();
+  });
+}
+
+void Executor::listen_soon() {
+  listening_soon_ = true;
+  ear_.expires_after(std::chrono::microseconds(kUnheardFor.us));
+  ear_.async_wait([this, alive = std::weak_ptr(host_)](boost::system::error_code fault) {
+    if (fault || alive.expired()) return;
+    listening_soon_ = false;
+    const Instant now = boot_clock_now();
+    bool again = false;
+    for (const auto& [attempt, slot] : busy_) {
+      slot->listen(now);
+      again = again || !slot->is_listening();
+    }
+    if (again) listen_soon();
   });
 }
 

@@ -39,6 +39,9 @@ struct Launch {
   bool wants_outputs = false;  // an object is told even if the task wrote none
 };
 
+// The output of a task is waited for only after it has run this long.
+constexpr Duration kUnheardFor = millis(5);
+
 struct ExecutorConfig {
   std::uint32_t slots = 1;
   std::string work_dir;  // a folder for each slot is made in it
@@ -79,6 +82,7 @@ class Executor {
 
  private:
   void look_at_files();
+  void listen_soon();
   void ended(Slot& slot, agent::Input word);
 
   std::shared_ptr<SlotHost> host_;
@@ -86,7 +90,9 @@ class Executor {
   std::vector<Slot*> free_;  // the one used last is used next: its runner is there
   std::map<Attempt, Slot*> busy_;
   boost::asio::steady_timer look_;
+  boost::asio::steady_timer ear_;
   bool looking_ = false;
+  bool listening_soon_ = false;
 };
 
 }  // namespace vortex::worker

@@ -79,7 +79,6 @@ std::optional<Slot::Fault> Slot::begin() {
   if (auto fault = open_output(write_end)) return fault;
   const Fd closed_here(write_end);
   link_->start_task(texts_, write_end);
-  read_output();
   return std::nullopt;
 }
 
@@ -121,13 +120,9 @@ std::optional<Slot::Fault> Slot::open_output(int& write_end) {
   if (::pipe2(pipe, O_CLOEXEC) != 0) {
     return Fault{errno, fmt::format("no pipe for its output: {}", std::strerror(errno))};
   }
-  boost::system::error_code fault;
-  output_.assign(pipe[0], fault);
-  if (fault) {
-    ::close(pipe[0]);
-    ::close(pipe[1]);
-    return Fault{fault.value(), "no pipe for its output: " + fault.message()};
-  }
+  // Only this end: a task does not expect that its output can be full.
+  ::fcntl(pipe[0], F_SETFL, O_NONBLOCK);
+  unheard_.reset(pipe[0]);
   task_->output_open = true;
   write_end = pipe[1];
   return std::nullopt;
@@ -136,6 +131,7 @@ std::optional<Slot::Fault> Slot::open_output(int& write_end) {
 void Slot::could_not_start(Fault fault) {
   boost::system::error_code ignored;
   output_.close(ignored);
+  unheard_.reset();
   if (files_ && !files_->is_untouched()) files_->clean_up();
   const Attempt attempt = task_->launch.attempt;
   task_.reset();
@@ -154,6 +150,7 @@ void Slot::hang_up() {
   if (link_) link_->hang_up();
   boost::system::error_code ignored;
   output_.close(ignored);
+  unheard_.reset();
   timer_.cancel();
   task_.reset();
 }
@@ -209,6 +206,9 @@ void Slot::kill_adopted() {
 
 void Slot::all_gone() {
   host_.record.clear({.slot = number_, .role = SlotRecord::Role::kLeader});
+  if (!task_->output_open) return close_log();
+  if (unheard_ && read_what_is_there()) return close_output();
+  if (unheard_) attach_output();
   if (!task_->output_open) return close_log();
   task_->gone_at = boot_clock_now();
   linger();

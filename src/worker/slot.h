@@ -20,6 +20,7 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "worker/executor.h"
+#include "worker/fd.h"
 #include "worker/limits.h"
 #include "worker/runner_link.h"
 #include "worker/slot_files.h"
@@ -69,6 +70,9 @@ class Slot : public std::enable_shared_from_this<Slot> {
   void kill(Duration grace);
   // Tells what is new in the files of the task.
   void look_at_files();
+  // Ships output from now on, if the task has been in the slot for a moment.
+  void listen(Instant now);
+  bool is_listening() const { return !task_ || !unheard_; }
 
   pid_t runner_pid() const { return link_ ? link_->pid() : -1; }
   // The end of the executor: the runner kills its task and ends.
@@ -92,7 +96,9 @@ class Slot : public std::enable_shared_from_this<Slot> {
   void kill_adopted();
   void all_gone();
 
+  void attach_output();
   void read_output();
+  bool read_what_is_there();
   void close_output();
   void linger();
   void close_log();
@@ -108,6 +114,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
   std::uint64_t tasks_ = 0;
   std::optional<SlotTask> task_;
   StartTexts texts_;
+  Fd unheard_;  // its output, while nobody waits for it
   boost::asio::posix::stream_descriptor output_;
   boost::asio::steady_timer timer_;
   std::vector<char> buffer_;

@@ -1,5 +1,6 @@
 // The second half of a task in its slot: its output, its files, and what became of it.
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <expected>
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "worker/exit_text.h"
@@ -24,8 +26,43 @@ namespace asio = boost::asio;
 // been read, the end is not waited for.
 constexpr Duration kLinger = millis(50);
 constexpr Duration kLingerLongest = seconds(2);
+constexpr int kReadsAtEnd = 16;
 
 }  // namespace
+
+// To wait for output costs more than a short task writes, so at first nobody does: the pipe holds
+// what comes, and a task that ends soon is read at its end.
+void Slot::listen(Instant now) {
+  if (task_ && unheard_ && now - task_->ordered_at >= kUnheardFor) attach_output();
+}
+
+void Slot::attach_output() {
+  boost::system::error_code fault;
+  output_.assign(unheard_.get(), fault);
+  if (!fault) {
+    static_cast<void>(unheard_.release());
+    return read_output();
+  }
+  host_.config.notice(fmt::format("the output of {} can not be read: {}",
+                                  to_text(task_->launch.attempt.task), fault.message()));
+  unheard_.reset();
+  task_->output_open = false;
+}
+
+// True: that was all. False: somebody outside of the task holds it open, and may go on writing.
+bool Slot::read_what_is_there() {
+  for (int i = 0; i < kReadsAtEnd; ++i) {
+    const ssize_t bytes = ::read(unheard_.get(), buffer_.data(), buffer_.size());
+    if (bytes > 0) {
+      host_.sink.write(task_->launch.attempt, {buffer_.data(), static_cast<std::size_t>(bytes)});
+    } else if (bytes == 0 || (errno != EINTR && errno != EAGAIN)) {
+      return true;
+    } else if (errno == EAGAIN) {
+      return false;
+    }
+  }
+  return false;
+}
 
 // One bounded read at a time, then it is the others' turn.
 void Slot::read_output() {
@@ -47,6 +84,7 @@ void Slot::close_output() {
   task_->output_open = false;
   boost::system::error_code ignored;
   output_.close(ignored);
+  unheard_.reset();
   if (!task_->status) return;
   timer_.cancel();
   close_log();
