@@ -8,7 +8,7 @@ VX_PACKAGES_BUILD=(
   libfmt-dev libtomlplusplus-dev
   libboost1.81-dev libboost-json1.81-dev libboost-url1.81-dev libsqlite3-dev libssl-dev
   libsodium-dev libzstd-dev libyaml-cpp-dev libcli11-dev libspdlog-dev prometheus-cpp-dev libsystemd-dev
-  pkg-config sqlite3 curl jq iproute2 iptables
+  pkg-config sqlite3 curl jq iproute2 iptables socat libfaketime
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
 )
 # Clang 19: earlier ones cannot read std::expected of GCC 12's library.

@@ -141,6 +141,7 @@ code=0
 wait "$dev" || code=$?
 dev=
 [[ "$code" == 0 ]] || fail "dev ended with $code"
-left="$(grep -laF -- "$folder" /proc/[0-9]*/cmdline 2>/dev/null | grep -v "/proc/$$/" || true)"
+echo "$folder" >needle # in a file: the search would find itself
+left="$(grep -laFf needle /proc/[0-9]*/cmdline 2>/dev/null || true)"
 [[ -z "$left" ]] || fail "something of it is left: $left"
 echo "dev: ok"
