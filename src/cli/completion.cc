@@ -14,7 +14,7 @@ void add_options(CompletionPoint& point, const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     if (!option->nonpositional()) {
       const std::string name = option->get_name(true, false);
-      point.files = point.files || name == "file" || name == "files";
+      point.files = point.files || name == "file" || name == "dir";
       continue;
     }
     std::vector<std::string> names;

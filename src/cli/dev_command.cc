@@ -137,7 +137,7 @@ void add_dev(CommandSpec app, Command& chosen) {
                                     "machine, with everything in DIR/.vortex");
   command.group(kRunThings);
   auto flags = std::make_shared<DevFlags>();
-  command.option("DIR", flags->folder, "Where tasks run and .vortex is kept").shows_default();
+  command.option("dir", flags->folder, "Where tasks run and .vortex is kept").shows_default();
   command.option("--port", flags->port, "Port of the API (default: 8080, or a free one)");
   command.option("--workers", flags->workers, "How many worker processes")
       .between(1, 100)
@@ -145,7 +145,7 @@ void add_dev(CommandSpec app, Command& chosen) {
   command.option("--slots", flags->slots, "Tasks at once in each")
       .between(1, 1'000)
       .shows_default();
-  command.option("--run", flags->file, "Submit this DAG file and watch it");
+  command.option("--run", flags->file, "Submit this DAG file and watch it").value_name("FILE");
   command.flag("--once", flags->once, "Stop when that run has ended, with its exit code");
   command.flag("--stay", flags->stay, "Stay up afterwards, also without a terminal");
   command.example(

@@ -83,7 +83,7 @@ void add_run(CommandSpec app, Command& chosen) {
   CommandSpec command = app.command("run", "Submit a DAG file and watch it until it ends");
   command.group(kRunThings);
   auto flags = std::make_shared<RunFlags>();
-  command.option("FILE", flags->file, "DAG file, YAML or JSON").required();
+  command.option("file", flags->file, "DAG file, YAML or JSON").required();
   command.option("-p,--param", flags->params, "NAME=VALUE of a param; repeat for more");
   command.option("-l,--label", flags->labels, "NAME=VALUE to find the run by; repeat for more");
   command.option("--idempotency-key", flags->key,

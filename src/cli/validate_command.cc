@@ -52,7 +52,7 @@ void add_validate(CommandSpec app, Command& chosen) {
                                     "line, column and fix of every mistake");
   command.group(kRunThings);
   auto flags = std::make_shared<ValidateFlags>();
-  command.option("FILE", flags->files, "DAG files, YAML or JSON");
+  command.option("file", flags->files, "DAG files, YAML or JSON");
   command.flag("--schema", flags->schema, "Print the JSON Schema of DAG files, for editors");
   command.example(
       "vortex validate thumbs.yaml\n"

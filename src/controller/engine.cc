@@ -130,7 +130,7 @@ bool Engine::step_into(Batch& batch, const core::Command& command) {
   // Any step looks after what is due, so the pass may be part of whatever came first.
   for (const Event& event : effects.events) {
     if (event.kind != EventKind::kHealthPass) continue;
-    batch.health_pass = std::max(batch.health_pass, term_now() - now);
+    batch.health_pass = std::max(batch.health_pass, std::max(term_now() - now, micros(1)));
   }
   batch.add(std::move(effects), now);
   return true;

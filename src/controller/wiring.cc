@@ -204,7 +204,7 @@ void Wiring::committed(const Batch& batch, Duration took) {
     if (failed && !monitor_failed_.exchange(true)) say("the monitor log can not be written");
     if (!failed) monitor_failed_ = false;
   }
-  if (batch.rows() > 0) metrics_.count(batch, took);
+  if (!batch.writes_nothing()) metrics_.count(batch, took);
 }
 
 bool Wiring::make_space() {

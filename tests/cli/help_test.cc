@@ -141,6 +141,8 @@ TEST_F(Help, BashCompletesCommandsAndOptions) {
   EXPECT_NE(completed(script, "vortex runs list --ser", 3).find("--server "), std::string::npos);
   EXPECT_EQ(completed(script, "vortex runs list --state Fa", 4), " ") << "a value is not guessed";
   EXPECT_NE(completed(script, "vortex dag apply /et", 3).find("/etc"), std::string::npos);
+  EXPECT_NE(completed(script, "vortex run /et", 2).find("/etc"), std::string::npos);
+  EXPECT_NE(completed(script, "vortex dev --run /et", 3).find("/etc"), std::string::npos);
 }
 
 }  // namespace

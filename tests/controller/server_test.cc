@@ -2,12 +2,15 @@
 
 #include "tests/controller/server.h"
 
+#include <chrono>
 #include <fstream>
 #include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "base/clock.h"
 
 namespace vortex::controller {
 namespace {
@@ -150,6 +153,22 @@ TEST(Server, A08_MetricsCountWhatWasCommitted) {
       text.contains("vortex_tasks_finished_total{queue=\"default\",outcome=\"Completed\"} 1"))
       << text;
   EXPECT_TRUE(text.contains("vortex_leader 1"));
+}
+
+// It writes no row of its own, only an event: that must not hide it.
+TEST(Server, M02_ThePassOverAllWorkersIsMeasured) {
+  TestServer server;
+  const auto counted = [&] {
+    const std::string text = server.get("/metrics").text;
+    const std::string name = "vortex_health_pass_seconds_count ";
+    const auto at = text.find("\n" + name);
+    return at != std::string::npos && text[at + 1 + name.size()] != '0';
+  };
+  const Instant until = boot_clock_now() + seconds(30);
+  while (!counted() && boot_clock_now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE(counted());
 }
 
 TEST(Server, ASecondControllerOnTheSameFileIsRefused) {
