@@ -115,6 +115,12 @@ void Executor::lose_all() {
   }
 }
 
+std::vector<Attempt> Executor::attempts() const {
+  std::vector<Attempt> out;
+  for (const auto& [id, running] : running_) out.push_back(running.attempt);
+  return out;
+}
+
 void Executor::kill_all() {
   for (const auto& [id, running] : std::exchange(running_, {})) {
     scene_.recorder.fact(ProcessEnded{id});

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "agent/messages.h"
 #include "base/rng.h"
@@ -37,6 +38,7 @@ class Executor {
   void kill_all();
 
   std::size_t running() const { return running_.size(); }
+  std::vector<Attempt> attempts() const;
 
  private:
   struct Running {

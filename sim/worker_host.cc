@@ -160,9 +160,14 @@ void WorkerHost::process_gone() {
   hang_up_all();
   const Duration notices = rng_.between(micros(100), millis(20));
   scene_.agenda.after(notices, supervisor_.mine([this, dead] {
-    if (dead == last_incarnation_) executor_.kill_all();
+    std::vector<Attempt> started;
+    if (dead == last_incarnation_) {
+      started = executor_.attempts();
+      executor_.kill_all();
+    }
     const auto controllers = scene_.setup.controllers;
-    prove_exit(dead, static_cast<std::uint32_t>(rng_.below(controllers)));
+    prove_exit({{}, id(), dead, std::move(started)},
+               static_cast<std::uint32_t>(rng_.below(controllers)));
   }));
 }
 
@@ -173,20 +178,18 @@ void WorkerHost::respawn_after(Duration delay) {
   }));
 }
 
-void WorkerHost::prove_exit(Incarnation incarnation, std::uint32_t controller) {
-  core::WorkerExited command{{}, id(), incarnation};
+void WorkerHost::prove_exit(const core::WorkerExited& proof, std::uint32_t controller) {
   const Duration limit = scene_.setup.timings.policy.heartbeat_interval;
-  const auto done = [this, incarnation, controller](const CallResult& result) {
+  const auto done = [this, proof, controller](const CallResult& result) {
     if (std::holds_alternative<core::ReplyBody>(result)) return;
     auto next = static_cast<std::uint32_t>((controller + 1) % scene_.setup.controllers);
     if (const auto* hint = std::get_if<NotLeader>(&result); hint && hint->leader) {
       next = *hint->leader;
     }
     const Duration wait = rng_.between(millis(10), millis(200));
-    scene_.agenda.after(
-        wait, supervisor_.mine([this, incarnation, next] { prove_exit(incarnation, next); }));
+    scene_.agenda.after(wait, supervisor_.mine([this, proof, next] { prove_exit(proof, next); }));
   };
-  scene_.board.call({host_, controller, std::move(command), limit}, done);
+  scene_.board.call({host_, controller, proof, limit}, done);
 }
 
 void WorkerHost::crash() {

@@ -63,7 +63,7 @@ class WorkerHost {
   void arm_wake();
   void process_gone();
   void respawn_after(Duration delay);
-  void prove_exit(Incarnation incarnation, std::uint32_t controller);
+  void prove_exit(const core::WorkerExited& proof, std::uint32_t controller);
   void hang_up_all();
   void note(std::string what);
 

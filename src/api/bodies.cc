@@ -6,6 +6,7 @@
 
 #include "codec/json_text.h"
 #include "codec/reading.h"
+#include "codec/sync_parts.h"
 
 namespace vortex::api {
 
@@ -116,11 +117,32 @@ constexpr codec::Field<LeaseBody> kHeldFields[] = {
     {"epoch", read_epoch, Presence::kRequired},
 };
 
-void read_incarnation(Reading& in, NodeIx node, Incarnation& out) {
-  codec::read_number(in, node, out.value, 1, kNumberMax);
+void read_incarnation(Reading& in, NodeIx node, ExitedBody& out) {
+  codec::read_number(in, node, out.incarnation.value, 1, kNumberMax);
 }
-constexpr codec::Field<Incarnation> kExitedFields[] = {
-    {"incarnation", read_incarnation, Presence::kRequired}};
+
+constexpr codec::Field<Attempt> kAttemptFields[] = {
+    {"task",
+     [](Reading& in, NodeIx node, Attempt& out) { codec::read_task_id(in, node, out.task); },
+     Presence::kRequired},
+    {"epoch",
+     [](Reading& in, NodeIx node, Attempt& out) {
+       codec::read_number(in, node, out.epoch.value, 1, kNumberMax);
+     },
+     Presence::kRequired},
+};
+
+void read_started(Reading& in, NodeIx node, ExitedBody& out) {
+  if (!codec::is_array(in, node)) return;
+  in.document().each_item(node, [&](NodeIx item) {
+    if (!in.full()) codec::read_object(in, item, {}, kAttemptFields, out.started.emplace_back());
+  });
+}
+
+constexpr codec::Field<ExitedBody> kExitedFields[] = {
+    {"incarnation", read_incarnation, Presence::kRequired},
+    {"started", read_started},
+};
 
 bool is_name_char(char c) {
   const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -171,7 +193,12 @@ codec::Decoded<LeaseBody> read_lease_request(std::string_view json) {
 
 codec::Decoded<LeaseBody> read_lease_held(std::string_view json) { return read(json, kHeldFields); }
 
-codec::Decoded<Incarnation> read_exited(std::string_view json) { return read(json, kExitedFields); }
+codec::Decoded<ExitedBody> read_exited(std::string_view json) {
+  return codec::decode<ExitedBody>(json, UnknownKeys::kIgnored,
+                                   [&](Reading& in, NodeIx root, ExitedBody& out) {
+                                     codec::read_object(in, root, {}, kExitedFields, out);
+                                   });
+}
 
 codec::Decoded<TokenBody> read_token_request(std::string_view json) {
   return read(json, kTokenFields);

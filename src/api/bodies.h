@@ -6,11 +6,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "codec/document.h"
 #include "codec/problem.h"
 #include "model/dag.h"
-#include "model/ids.h"
+#include "model/sync.h"
 #include "store/commit.h"
 
 namespace vortex::api {
@@ -33,7 +34,12 @@ struct LeaseBody {
 codec::Decoded<LeaseBody> read_lease_request(std::string_view json);
 codec::Decoded<LeaseBody> read_lease_held(std::string_view json);
 
-codec::Decoded<Incarnation> read_exited(std::string_view json);
+struct ExitedBody {
+  Incarnation incarnation;
+  std::vector<Attempt> started;
+};
+// Unknown keys are ignored: supervisors of another version say this too.
+codec::Decoded<ExitedBody> read_exited(std::string_view json);
 
 struct TokenBody {
   std::string name;

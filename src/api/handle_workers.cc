@@ -135,12 +135,13 @@ Handled sync_worker(Call& call) {
 }
 
 Handled worker_exited(Call& call) {
-  auto incarnation = read_exited(call.request().body);
-  if (!incarnation) {
+  auto body = read_exited(call.request().body);
+  if (!body) {
     co_return std::unexpected(
-        from_problems(std::move(incarnation.error()), call.request().body, Code::kBadBody));
+        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
   }
-  core::Command command = core::WorkerExited{{}, WorkerId(call.path[0]), *incarnation};
+  core::Command command =
+      core::WorkerExited{{}, WorkerId(call.path[0]), body->incarnation, std::move(body->started)};
   auto done = co_await ask<core::Done>(call.backend, std::move(command));
   if (!done) co_return std::unexpected(std::move(done.error()));
   co_return empty_answer();

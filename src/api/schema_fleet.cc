@@ -72,7 +72,14 @@ constexpr Field kLeaseHeld[] = {
     integer("epoch", "it was granted with"),
 };
 
-constexpr Field kExited[] = {integer("incarnation", "which life ended")};
+constexpr Field kExited[] = {
+    integer("incarnation", "which life ended"),
+    optional(list("started", "StartedAttempt", "what ran in it then, reported or not")),
+};
+constexpr Field kStartedAttempt[] = {
+    text("task", "its id"),
+    integer("epoch", "of the attempt"),
+};
 
 constexpr Field kRegister[] = {
     text("id", "1 to 200 bytes"),
@@ -166,7 +173,8 @@ constexpr Schema kSchemas[] = {
     {"LeaseList", "A page of leases.", kLeaseList},
     {"LeaseRequest", "Who wants a partition.", kLeaseRequest},
     {"LeaseHeld", "Who holds a partition, and with which epoch.", kLeaseHeld},
-    {"ExitedRequest", "Proof that one life of a worker ended.", kExited},
+    {"ExitedRequest", "Proof that one life of a worker ended.", kExited, {}, true},
+    {"StartedAttempt", "An attempt whose process was there.", kStartedAttempt, {}, true},
     // What workers send may hold more than is known here: an older controller ignores it.
     {"RegisterRequest", "What a worker says about itself.", kRegister, {}, true},
     {"RegisterReply", "The session that was opened.", kRegisterReply},

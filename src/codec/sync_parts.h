@@ -1,6 +1,6 @@
 #pragma once
 // The small parts of sync messages in both directions: attempts, marks, bytes.
-// Internal to the codec; one thread per Reading.
+// For the codec itself and the small bodies of the API; one thread per Reading.
 
 #include <string>
 #include <string_view>

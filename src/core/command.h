@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "model/ids.h"
 #include "model/rows.h"
@@ -42,6 +43,9 @@ struct WorkerExited {
   RequestId request;
   WorkerId worker;
   Incarnation incarnation;
+  // What ran in it then. A task that kills its worker at once leaves it no time to report the
+  // start.
+  std::vector<Attempt> started = {};
 };
 struct DrainWorker {
   RequestId request;

@@ -10,6 +10,7 @@
 #include "core/brake.h"
 #include "core/leases.h"
 #include "core/planted_core.h"
+#include "core/report.h"
 #include "core/sync.h"
 #include "core/transitions.h"
 #include "core/workers.h"
@@ -182,6 +183,7 @@ void on_worker_exited(Context& cx, const WorkerExited& command) {
   }
   // Proof about an earlier life, or told twice: nothing is left to do.
   if (command.incarnation == worker.incarnation && is_present(worker.state)) {
+    for (const Attempt& attempt : command.started) note_started(cx, ix, attempt);
     lose_worker(cx, ix, Evidence::kExit);
   }
   cx.reply(command.request, Done{});

@@ -179,6 +179,11 @@ void apply_report(Context& cx, WorkerIx worker, const Report& report) {
   std::visit(Apply(cx, ix), report.body);
 }
 
+void note_started(Context& cx, WorkerIx worker, const Attempt& attempt) {
+  const TaskIx ix = find_attempt(cx, attempt, worker);
+  if (ix.valid()) start(cx, ix);
+}
+
 void watch_running(Context& cx, TaskIx ix) {
   const Task& task = cx.task(ix);
   const auto& running = std::get<Running>(task.phase);

@@ -10,6 +10,9 @@ namespace vortex::core {
 // Counts once per (task, epoch): a repeat or a stale word changes nothing, and the worker is told.
 void apply_report(Context& cx, WorkerIx worker, const Report& report);
 
+// Somebody who knows says that the attempt has started, if it is still the worker's.
+void note_started(Context& cx, WorkerIx worker, const Attempt& attempt);
+
 // Sets the timer of a running task to the nearest of its clocks.
 void watch_running(Context& cx, TaskIx ix);
 

@@ -21,6 +21,15 @@ constexpr Duration kRetryMax = seconds(1);
 
 }  // namespace
 
+std::string proof_body(const Proof& proof) {
+  std::string out = fmt::format(R"({{"incarnation":{},"started":[)", proof.incarnation.value);
+  for (const Attempt& attempt : proof.started) {
+    if (out.back() == '}') out += ',';
+    out += fmt::format(R"({{"task":"{}","epoch":{}}})", to_text(attempt.task), attempt.epoch.value);
+  }
+  return out + "]}";
+}
+
 ProofTeller::ProofTeller(Config config) : config_(std::move(config)) {
   // Signals are for the supervisor's own thread.
   sigset_t all;
@@ -78,7 +87,7 @@ bool ProofTeller::try_once(const Pending& pending) {
   net::Call call;
   call.method = net::Method::kPost;
   call.target = fmt::format("/api/workers/{}/exited", pending.proof.worker.text);
-  call.body = fmt::format(R"({{"incarnation":{}}})", pending.proof.incarnation.value);
+  call.body = proof_body(pending.proof);
   call.limit = kCallLimit;
   const CallResult result = net::send_and_wait(client, std::move(call));
   // 4xx: it was never registered, or the controller knows already; there is nothing to add.

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "model/ids.h"
+#include "model/sync.h"
 #include "net/client.h"
 
 namespace vortex::worker {
@@ -22,7 +22,10 @@ namespace vortex::worker {
 struct Proof {
   WorkerId worker;
   Incarnation incarnation;
+  std::vector<Attempt> started;  // what ran in it; it may not have had the time to say so
 };
+// What the controller is sent.
+std::string proof_body(const Proof& proof);
 
 class ProofTeller {
  public:

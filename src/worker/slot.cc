@@ -160,7 +160,10 @@ void Slot::on_word(Word word) {
   switch (word.kind) {
     case WordKind::kStarted:
       host_.record.set({.slot = number_, .role = SlotRecord::Role::kLeader},
-                       {.pid = word.code, .from = task_->ordered_at, .until = boot_clock_now()});
+                       {.pid = word.code,
+                        .from = task_->ordered_at,
+                        .until = boot_clock_now(),
+                        .attempt = task_->launch.attempt});
       task_->started = true;
       return host_.tell(agent::ProcessStarted{task_->launch.attempt});
     case WordKind::kNotStarted: {

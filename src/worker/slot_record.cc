@@ -18,7 +18,7 @@
 namespace vortex::worker {
 namespace {
 
-constexpr char kMagic[8] = {'v', 'x', 's', 'l', 'o', 't', 's', '1'};
+constexpr char kMagic[8] = {'v', 'x', 's', 'l', 'o', 't', 's', '2'};
 
 struct Head {
   char magic[8];
@@ -34,6 +34,10 @@ struct Entry {
   std::int32_t unused;
   std::int64_t from_us;
   std::int64_t until_us;
+  std::uint64_t run;
+  std::uint64_t epoch;
+  std::uint32_t task;
+  std::uint32_t level;
 };
 static_assert(sizeof(Head) % alignof(Entry) == 0);
 
@@ -119,6 +123,10 @@ void SlotRecord::set(Place place, const RecordedProcess& process) {
   Entry& entry = mapped_->entries()[place.slot * 2 + static_cast<std::uint32_t>(place.role)];
   entry.from_us = process.from.us;
   entry.until_us = process.until.us;
+  entry.run = process.attempt.task.run.value;
+  entry.task = process.attempt.task.index;
+  entry.level = process.attempt.task.level;
+  entry.epoch = process.attempt.epoch.value;
   std::atomic_ref(entry.pid).store(process.pid, std::memory_order_release);
 }
 
@@ -142,9 +150,20 @@ RecordContents read_record(const std::string& path) {
     Entry entry;
     if (at + sizeof(entry) > bytes.size()) break;
     std::memcpy(&entry, bytes.data() + at, sizeof(entry));
-    if (entry.pid > 0) contents.processes.push_back({entry.pid, {entry.from_us}, {entry.until_us}});
+    if (entry.pid <= 0) continue;
+    const Attempt attempt{{.run = {entry.run}, .index = entry.task, .level = entry.level},
+                          {entry.epoch}};
+    contents.processes.push_back({entry.pid, {entry.from_us}, {entry.until_us}, attempt});
   }
   return contents;
+}
+
+std::vector<Attempt> recorded_attempts(const RecordContents& record) {
+  std::vector<Attempt> attempts;
+  for (const RecordedProcess& process : record.processes) {
+    if (process.attempt.epoch.value > 0) attempts.push_back(process.attempt);
+  }
+  return attempts;
 }
 
 }  // namespace vortex::worker

@@ -1,6 +1,7 @@
 #pragma once
-// Which processes a worker has started, in a file that outlives it: for the next supervisor on this
-// host, when worker and supervisor were killed together and left something behind.
+// Which processes a worker has started, in a file that outlives it: for its supervisor, which tells
+// what ran in a dead worker, and for the next supervisor on this host, when both were killed
+// together and left something behind.
 //
 // The file is mapped: a change costs a few stores, and kill -9 at any moment loses none. It says
 // nothing after a restart of the machine, and needs no sync to disk for that reason. A process is
@@ -15,6 +16,7 @@
 #include <sys/types.h>
 
 #include "base/time.h"
+#include "model/sync.h"
 
 namespace vortex::worker {
 
@@ -25,6 +27,7 @@ struct RecordedProcess {
   pid_t pid = 0;
   Instant from;  // boot clock; it was started in this span
   Instant until;
+  Attempt attempt = {};  // of a leader: what it works on; epoch 0: none
 };
 
 // Whether the process with this id is that one, now.
@@ -67,5 +70,7 @@ struct RecordContents {
 };
 // What a record says; nothing at all when it is damaged or of another kind.
 RecordContents read_record(const std::string& path);
+// The attempts whose processes are recorded.
+std::vector<Attempt> recorded_attempts(const RecordContents& record);
 
 }  // namespace vortex::worker

@@ -21,6 +21,7 @@
 #include "worker/lifecycle_log.h"
 #include "worker/proof.h"
 #include "worker/respawn.h"
+#include "worker/slot_record.h"
 #include "worker/spawn_worker.h"
 #include "worker/worker_group.h"
 
@@ -265,7 +266,8 @@ void Supervisor::settle(Ward& ward) {
   say_end(ward);
   // Also when it left on purpose: the controller may not have heard its last
   // words.
-  proofs_->tell({ward.id, ward.incarnation});
+  const RecordContents record = read_record(folder_->record_path(ward.id.text));
+  proofs_->tell({ward.id, ward.incarnation, recorded_attempts(record)});
   decide(ward);
 }
 

@@ -115,6 +115,18 @@ TEST(Sync, AParkedCallThatIsCutMakesTheWorkerSuspect) {
   EXPECT_TRUE(client.get("/api/workers/w").at("/suspect").as_bool());
 }
 
+TEST(Workers, ProofOfExitNamesWhatRanInItAlthoughItWasNotReported) {
+  Client client;
+  Worker worker = join(client, "w1");
+  submit(client, one_task_dag());
+  const Held held = take(client, worker);
+  const std::string body = fmt::format(
+      R"({{"incarnation":{},"started":[{{"task":"{}","epoch":{},"newer":1}}],"newer":2}})",
+      worker.incarnation, held.task, held.epoch);
+  EXPECT_EQ(client.post("/api/workers/w1/exited", body).status, 204);
+  EXPECT_EQ(client.get("/api/tasks/" + held.task).number("/crashes"), 1);
+}
+
 TEST(Workers, V03_ProofOfExitMovesTheTaskAndLeavesALedger) {
   Client client;
   Worker first = join(client, "w1");

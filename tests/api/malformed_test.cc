@@ -128,6 +128,8 @@ std::vector<Bad> bad_fleet() {
       {"POST", "/api/workers/w1/sync", R"({"incarnation":1,"seq":1,"slots":1})", 409,
        "VX-WORKER-002"},
       {"POST", "/api/workers/w1/exited", "{}", 422, "VX-REQ-002"},
+      {"POST", "/api/workers/w1/exited", R"({"incarnation":1,"started":[{"task":"x"}]})", 422,
+       "VX-REQ-002"},
       {"POST", "/api/leases/t/1/acquire", "{}", 422, "VX-REQ-002"},
       {"POST", "/api/leases/t/1/acquire", R"({"agent":7})", 422, "VX-REQ-002"},
       {"POST", "/api/leases/t/1/renew", R"({"agent":"a","epoch":1})", 409, "VX-LEASE-001"},

@@ -76,6 +76,23 @@ TEST_F(BlameTest, OnlyWhatWasReportedStartedIsBlamed) {
   complete(other, take_assignment(other));
 }
 
+TEST_F(BlameTest, AProofMayNameWhatRanAlthoughNobodyReportedIt) {
+  const RunId run = submit({node("a"), node("b")});
+  Hand& w = join("w", 2);
+  const Attempt ran = take_assignment(w);
+  take_assignment(w);
+  hush(w);
+  const Attempt old{ran.task, {ran.epoch.value + 7}};
+  const Attempt nobody{{.run = {99}, .index = 0}, {1}};
+  raw(WorkerExited{{}, w.id(), w.incarnation, {old, ran, nobody}});
+  take(EventKind::kTaskStarted);
+  EXPECT_EQ(row(TaskId{run, 0}).counters.crashes, 1u);
+  EXPECT_EQ(row(TaskId{run, 1}).counters.crashes, 0u) << "this one had not begun";
+  Hand& other = join("other", 2);
+  complete(other, take_assignment(other));
+  complete(other, take_assignment(other));
+}
+
 TEST_F(BlameTest, ATaskThatKillsItsWorkersIsQuarantinedAtTheLimitInTheSameTransaction) {
   const RunId run = submit({with_retries(node("a"), 100)});
   for (std::uint16_t i = 1; i <= policy.crash_limit; ++i) {

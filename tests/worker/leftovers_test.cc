@@ -21,6 +21,7 @@
 #include "tests/worker/executing.h"
 #include "tests/worker/other_worker.h"
 #include "worker/process_tree.h"
+#include "worker/proof.h"
 #include "worker/slot_record.h"
 
 namespace vortex::worker {
@@ -107,7 +108,9 @@ TEST(SlotRecordFile, NamesProcessesOfThisBootOnly) {
   if (child == 0) {
     for (;;) ::pause();
   }
-  const RecordedProcess it{.pid = child, .from = now, .until = boot_clock_now()};
+  const Attempt attempt{{.run = {7}, .index = 3, .level = 1}, {5}};
+  const RecordedProcess it{
+      .pid = child, .from = now, .until = boot_clock_now(), .attempt = attempt};
   record->set({.slot = 1, .role = SlotRecord::Role::kLeader}, it);
   record->set({.slot = 0, .role = SlotRecord::Role::kRunner}, it);
   record->clear({.slot = 0, .role = SlotRecord::Role::kRunner});
@@ -116,6 +119,9 @@ TEST(SlotRecordFile, NamesProcessesOfThisBootOnly) {
   EXPECT_EQ(contents.work_dir, "/w");
   ASSERT_EQ(contents.processes.size(), 1U);
   EXPECT_TRUE(is_alive(contents.processes[0]));
+  EXPECT_EQ(recorded_attempts(contents), std::vector<Attempt>{attempt});
+  EXPECT_EQ(proof_body({WorkerId("w"), {9}, recorded_attempts(contents)}),
+            R"({"incarnation":9,"started":[{"task":"r7-L1-3","epoch":5}]})");
   EXPECT_FALSE(is_alive({.pid = child, .from = now - seconds(9), .until = now - seconds(8)}))
       << "another process had this id before";
   ::kill(child, SIGKILL);
