@@ -31,8 +31,9 @@ void EventHub::publish(std::uint64_t first_seq, std::uint64_t last_seq, std::str
     }
     sleepers.swap(sleepers_);
   }
-  for (const Bell& bell : sleepers) {
-    asio::post(bell->get_executor(), [bell] { bell->cancel(); });
+  for (const Bell& sleeper : sleepers) {
+    const auto bell = sleeper.lock();
+    if (bell) asio::post(bell->get_executor(), [bell] { bell->cancel(); });
   }
 }
 
@@ -67,7 +68,7 @@ asio::awaitable<EventHub::Next> EventHub::next(std::uint64_t after, Duration wai
     Next now = look(after);
     if (now.behind || !now.lines.empty() || wait <= Duration{}) co_return now;
     bell->expires_after(std::chrono::microseconds(wait.us));
-    std::erase_if(sleepers_, [](const Bell& other) { return other.use_count() == 1; });
+    std::erase_if(sleepers_, [](const Bell& other) { return other.expired(); });
     sleepers_.push_back(bell);
   }
   co_await bell->async_wait(asio::as_tuple(asio::use_awaitable));

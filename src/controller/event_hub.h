@@ -32,7 +32,8 @@ class EventHub : public api::EventFeed {
   std::uint64_t last_seq() const override;
 
  private:
-  using Bell = std::shared_ptr<boost::asio::steady_timer>;
+  // Owned by who sleeps: a timer must not outlive the I/O it belongs to, and the hub does.
+  using Bell = std::weak_ptr<boost::asio::steady_timer>;
   Next look(std::uint64_t after) const;  // with guard_ held
 
   const std::size_t bytes_max_;
