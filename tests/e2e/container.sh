@@ -8,10 +8,13 @@ source "$(dirname "$0")/lib.sh"
 
 begin "$(realpath "$1")"
 declare -A boxes
-# box NAME: `unshare` stands for the container's keeper; its child is process 1 inside.
+# box NAME: `unshare` stands for the container's keeper; its child is process 1 inside, with a /proc of its
+# own. (Not --mount-proc: that needs a root that is a mount point, which a chroot has not.)
 box() {
-  unshare --pid --fork --kill-child --mount-proc -- "$vortex" worker --server "$url" --name "$1" --slots 2 \
-    --tuning=testing --state-dir "$folder/state-$1" --work-dir "$folder/work-$1" 2>"$folder/$1.log" &
+  unshare --pid --fork --kill-child --mount --propagation unchanged -- \
+    sh -euc 'mount --make-private /proc; mount -t proc proc /proc; exec "$@"' sh \
+    "$vortex" worker --server "$url" --name "$1" --slots 2 --tuning=testing \
+    --state-dir "$folder/state-$1" --work-dir "$folder/work-$1" 2>"$folder/$1.log" &
   boxes[$1]=$!
 }
 end_all() {

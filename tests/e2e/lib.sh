@@ -4,6 +4,7 @@
 fail() {
   echo "FAILED: $*" >&2
   [[ -f "$folder/log" ]] && cat "$folder/log" >&2
+  tail -n 20 "$folder"/*.log >&2 2>/dev/null
   exit 1
 }
 
