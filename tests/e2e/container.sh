@@ -32,7 +32,8 @@ state_is() { [[ "$("$vortex" workers show "$1" -o json | jq -r .state)" == "$2" 
 
 box "a$port"
 eventually state_is "a$port-1" IDLE
-"$vortex" exec -q -- sh -c 'test "$(cat /proc/1/comm)" = vortex' || fail "the supervisor is not process 1"
+"$vortex" exec -q -- sh -c 'tr "\\0" " " </proc/1/cmdline | grep -q " worker --server "' ||
+  fail "the supervisor is not process 1"
 
 # Orphans of a task and a killed worker: nothing stays behind, not even a zombie.
 "$vortex" exec -q -- sh -c '(setsid sleep 300 &) ; exit 0' || fail "a task with an orphan failed"
