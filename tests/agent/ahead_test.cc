@@ -25,6 +25,19 @@ class Ahead : public Harness {
     answer(poll, given);
     poll = {};
   }
+  // The end of the first has been told and heard; that of the second just came.
+  void end_two_of_five() {
+    join();
+    give(5);
+    expect_start(attempt(1));
+    expect_start(attempt(2));
+    static_cast<void>(expect_poll());
+    feed(ProcessExited{attempt(1), Completed{"{}"}});
+    expect_start(attempt(3));
+    answer(expect_report_of<Completed>(attempt(1)));
+    feed(ProcessExited{attempt(2), Completed{"{}"}});
+    expect_start(attempt(4));
+  }
 };
 
 TEST(PaceTest, NothingIsHeldAheadUntilTasksHaveProvedShort) {
@@ -85,17 +98,7 @@ TEST_F(Ahead, WhatHasWaitedTooLongIsGivenBackAndNoMoreIsAskedFor) {
 }
 
 TEST_F(Ahead, EndsAreToldTogetherWhileThereIsWorkAhead) {
-  join();
-  give(5);
-  expect_start(attempt(1));
-  expect_start(attempt(2));
-  static_cast<void>(expect_poll());
-  feed(ProcessExited{attempt(1), Completed{"{}"}});
-  expect_start(attempt(3));
-  const auto first = expect_report_of<Completed>(attempt(1));
-  answer(first);
-  feed(ProcessExited{attempt(2), Completed{"{}"}});
-  expect_start(attempt(4));
+  end_two_of_five();
   EXPECT_EQ(agent.next_wake(), now + kReportsTogether);
   feed(ProcessExited{attempt(3), Completed{"{}"}});
   expect_start(attempt(5));
@@ -105,16 +108,7 @@ TEST_F(Ahead, EndsAreToldTogetherWhileThereIsWorkAhead) {
 }
 
 TEST_F(Ahead, ReportsWaitNoLongerThanTheirTime) {
-  join();
-  give(5);
-  expect_start(attempt(1));
-  expect_start(attempt(2));
-  static_cast<void>(expect_poll());
-  feed(ProcessExited{attempt(1), Completed{"{}"}});
-  expect_start(attempt(3));
-  answer(expect_report_of<Completed>(attempt(1)));
-  feed(ProcessExited{attempt(2), Completed{"{}"}});
-  expect_start(attempt(4));
+  end_two_of_five();
   expect_nothing();
   advance(kReportsTogether);
   expect_report_of<Completed>(attempt(2));

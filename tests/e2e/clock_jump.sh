@@ -31,20 +31,7 @@ worker=$!
 vortex="$real_vortex"
 export VORTEX_SERVER="$url"
 
-cat >"$folder/dag.yaml" <<'YAML'
-vortex: 1
-name: jump
-params: {folder: {type: string}}
-tasks:
-  work:
-    shell: [bash, -euc]
-    env: {FOLDER: "${{ params.folder }}"}
-    run: |
-      echo $$ >> "$FOLDER/starts"
-      while [ ! -e "$FOLDER/go" ]; do sleep 0.05; done
-YAML
-run="$("$vortex" run "$folder/dag.yaml" -p folder="$folder" --detach -q)"
-eventually test -s "$folder/starts"
+submit_waiting
 # They began a day ahead; if that is not seen, this proves nothing.
 tomorrow="$(TZ=UTC date -d "+$day sec" +%F)"
 grep -q "^$tomorrow" "$folder/log" || fail "the controller does not go by the clock it was given"
@@ -58,7 +45,7 @@ for who in controller worker; do
 done
 touch "$folder/go"
 eventually "$vortex" runs wait "$run" --timeout 20s
-[[ "$(wc -l <"$folder/starts")" == 1 ]] || fail "it was started $(wc -l <"$folder/starts") times"
+[[ "$(starts)" == 1 ]] || fail "it was started $(starts) times"
 [[ "$(api /api/recoveries | jq '.recoveries | length')" == 0 ]] || fail "something was taken back"
 lost="$(api "/api/events?limit=1000" | jq '[.events[] | select(.event == "worker_offline" or .event == "heartbeat_stale")] | length')"
 [[ "$lost" == 0 ]] || fail "the worker was thought lost $lost times"

@@ -53,26 +53,13 @@ no_zombies() {
 eventually no_zombies
 
 # The container is killed as a whole: the task goes on in another one.
-cat >"$folder/dag.yaml" <<'YAML'
-vortex: 1
-name: boxed
-params: {folder: {type: string}}
-tasks:
-  work:
-    shell: [bash, -euc]
-    env: {FOLDER: "${{ params.folder }}"}
-    run: |
-      echo "$VORTEX_WORKER" >> "$FOLDER/starts"
-      while [ ! -e "$FOLDER/go" ]; do sleep 0.05; done
-YAML
-run="$("$vortex" run "$folder/dag.yaml" -p folder="$folder" --detach -q)"
-eventually test -s "$folder/starts"
+submit_waiting
 box "b$port"
 eventually state_is "b$port-1" IDLE
 kill -9 "${boxes[a$port]}"
-twice() { [[ "$(wc -l <"$folder/starts")" == 2 ]]; }
+twice() { [[ "$(starts)" == 2 ]]; }
 eventually twice
-[[ "$(tail -1 "$folder/starts")" == "b$port-1" ]] || fail "it runs on $(tail -1 "$folder/starts")"
+[[ "$(tail -1 "$folder/starts")" == *" b$port-1" ]] || fail "it runs as $(tail -1 "$folder/starts")"
 
 # `docker stop`: SIGTERM for process 1. What runs is finished, then everybody leaves.
 kill -TERM "$(first "b$port")"

@@ -53,5 +53,25 @@ begin() {
   start
 }
 
+# submit_waiting: a run of one task that adds a line to $folder/starts whenever it starts (its process and
+# its worker) and ends when $folder/go is there. Sets $run; returns once it has started.
+submit_waiting() {
+  cat >"$folder/waiting.yaml" <<'YAML'
+vortex: 1
+name: waiting
+params: {folder: {type: string}}
+tasks:
+  work:
+    shell: [bash, -euc]
+    env: {FOLDER: "${{ params.folder }}"}
+    run: |
+      echo "$$ $VORTEX_WORKER" >> "$FOLDER/starts"
+      while [ ! -e "$FOLDER/go" ]; do sleep 0.05; done
+YAML
+  run="$("$vortex" run "$folder/waiting.yaml" --server "$url" -p folder="$folder" --detach -q)"
+  eventually test -s "$folder/starts"
+}
+starts() { wc -l <"$folder/starts"; }
+
 api() { curl -fsS "$url$1" "${@:2}"; }
 status() { curl -s -o "$folder/answer" -w '%{http_code}' "$url$1" "${@:2}"; }

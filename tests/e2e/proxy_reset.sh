@@ -33,20 +33,7 @@ proxy_up
 worker=$!
 export VORTEX_SERVER="$url"
 
-cat >"$folder/dag.yaml" <<'YAML'
-vortex: 1
-name: proxied
-params: {folder: {type: string}}
-tasks:
-  work:
-    shell: [bash, -euc]
-    env: {FOLDER: "${{ params.folder }}"}
-    run: |
-      echo $$ >> "$FOLDER/starts"
-      while [ ! -e "$FOLDER/go" ]; do sleep 0.05; done
-YAML
-run="$("$vortex" run "$folder/dag.yaml" -p folder="$folder" --detach -q)"
-eventually test -s "$folder/starts"
+submit_waiting
 count() { grep -c "$1" "$folder/monitor.log" || true; }
 suspected() { [[ "$(count '"its connection closed"')" -ge $1 ]]; }
 # Four rests of 1.5 s are longer than the lease of 5 s; the proxy is away for much less than the
@@ -56,11 +43,11 @@ for time in 1 2 3 4; do
   eventually suspected "$time"
   proxy_up
   sleep 1.5
-  kill -0 "$(head -1 "$folder/starts")" || fail "the task was ended"
+  kill -0 "$(head -1 "$folder/starts" | cut -d " " -f 1)" || fail "the task was ended"
 done
 "$vortex" exec -q -- true || fail "the worker takes no work any more"
 touch "$folder/go"
 eventually "$vortex" runs wait "$run" --timeout 20s
-[[ "$(wc -l <"$folder/starts")" == 1 ]] || fail "it was started $(wc -l <"$folder/starts") times"
+[[ "$(starts)" == 1 ]] || fail "it was started $(starts) times"
 [[ "$(api /api/recoveries | jq '.recoveries | length')" == 0 ]] || fail "something was taken back"
 echo "connections reset: suspected $(count '"its connection closed"') times, nothing taken back"
