@@ -84,11 +84,6 @@ OptionSpec CommandSpec::option(const std::string& name, int& value, const std::s
   return OptionSpec(app_->add_option(name, value, help));
 }
 
-OptionSpec CommandSpec::option(const std::string& name, std::int64_t& value,
-                               const std::string& help) {
-  return OptionSpec(app_->add_option(name, value, help));
-}
-
 OptionSpec CommandSpec::option(const std::string& name, std::uint16_t& value,
                                const std::string& help) {
   return OptionSpec(app_->add_option(name, value, help));

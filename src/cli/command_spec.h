@@ -60,7 +60,6 @@ class CommandSpec {
   OptionSpec option(const std::string& name, std::vector<std::string>& value,
                     const std::string& help = {});
   OptionSpec option(const std::string& name, int& value, const std::string& help = {});
-  OptionSpec option(const std::string& name, std::int64_t& value, const std::string& help = {});
   OptionSpec option(const std::string& name, std::uint16_t& value, const std::string& help = {});
   OptionSpec option(const std::string& name, std::uint32_t& value, const std::string& help = {});
   OptionSpec option(const std::string& name, std::uint64_t& value, const std::string& help = {});
