@@ -32,11 +32,12 @@ finish() {
   rm -rf "$folder"
 }
 
-# A port that nobody listens on now.
+# A port that nobody listens on now. Below those that the system gives to outgoing connections: one of
+# them could take it while the controller is being started again.
 free_port() {
   local tried
   for tried in $(seq 50); do
-    port=$((20000 + RANDOM % 20000))
+    port=$((10000 + RANDOM % 22000))
     (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || return 0
   done
 }

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <random>
 #include <system_error>
 
 #include <arpa/inet.h>
@@ -31,7 +32,20 @@ std::uint16_t try_port(std::uint16_t port) {
 
 }  // namespace
 
-std::uint16_t free_port() { return try_port(0); }
+// Not the one that the system would choose: it gives the same ports to outgoing connections, and
+// one of those could take it while what listened there is being started again.
+std::uint16_t free_port() {
+  constexpr std::uint16_t kFirst = 10'000;
+  constexpr std::uint16_t kLast = 32'000;
+  std::random_device chance;
+  std::uniform_int_distribution<std::uint16_t> any(kFirst, kLast);
+  for (int tries = 0; tries < 100; ++tries) {
+    const std::uint16_t port = any(chance);
+    if (try_port(port) == port) return port;
+  }
+  return try_port(0);
+}
+
 bool is_free(std::uint16_t port) { return try_port(port) == port; }
 
 TempFolder::TempFolder() {
