@@ -225,9 +225,10 @@ void ApiClient::try_next_server() {
 
 std::string ApiClient::server() const {
   const net::Endpoint& endpoint = config_.servers[current_];
+  const char* scheme = endpoint.tls ? "https" : "http";
   const bool v6 = endpoint.host.contains(':');
-  return v6 ? fmt::format("http://[{}]:{}", endpoint.host, endpoint.port)
-            : fmt::format("http://{}:{}", endpoint.host, endpoint.port);
+  return v6 ? fmt::format("{}://[{}]:{}", scheme, endpoint.host, endpoint.port)
+            : fmt::format("{}://{}:{}", scheme, endpoint.host, endpoint.port);
 }
 
 }  // namespace vortex::cli

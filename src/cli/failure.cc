@@ -110,7 +110,9 @@ std::string failure_text(const Failure& failure) {
     out += fmt::format("  --> {}: {}\n", one_line(place.where), one_line(place.message));
     if (!place.help.empty()) out += fmt::format("   = help: {}\n", one_line(place.help));
   }
-  if (!failure.help.empty()) out += fmt::format("  = help: {}\n", one_line(failure.help));
+  // The hint of the whole is often that of its one mistake.
+  const bool said = !failure.places.empty() && failure.places.back().help == failure.help;
+  if (!failure.help.empty() && !said) out += fmt::format("  = help: {}\n", one_line(failure.help));
   if (failure.status >= 500 && !failure.request_id.empty()) {
     out += fmt::format("  = request: {}\n", one_line(failure.request_id));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
@@ -118,6 +119,10 @@ asio::awaitable<void> ClientImpl::write_request(const Call& call) {
   if (small) out_ += call.body;
   std::array<asio::const_buffer, 2> buffers{asio::buffer(out_)};
   if (!small) buffers[1] = asio::buffer(call.body);
+  if (tls_) {
+    co_await tls_->write(buffers);
+    co_return;
+  }
   boost::system::error_code ec;
   const std::size_t sent = socket_.write_some(buffers, ec);
   if (sent == asio::buffer_size(buffers)) co_return;
@@ -137,8 +142,14 @@ asio::awaitable<ClientImpl::Answer> ClientImpl::read_answer(const Call& call, On
   for (;;) {
     if (timed_out_ || closed_) co_return std::unexpected(broken({}));
     const auto room = in_.room(kReadBytes);
-    const auto [ec, count] = co_await socket_.async_read_some(
-        asio::buffer(room.data(), room.size()), asio::as_tuple(asio::deferred));
+    boost::system::error_code ec;
+    std::size_t count = 0;
+    if (tls_) {
+      std::tie(ec, count) = co_await tls_->read_some(room);
+    } else {
+      std::tie(ec, count) = co_await socket_.async_read_some(asio::buffer(room.data(), room.size()),
+                                                             asio::as_tuple(asio::deferred));
+    }
     if (ec == asio::error::eof) parser_.end_of_stream();
     if (ec && parser_.state() != AnswerParser::State::kDone) co_return std::unexpected(broken(ec));
     in_.commit(count);

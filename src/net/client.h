@@ -1,5 +1,6 @@
 #pragma once
 // The HTTP/1.1 client: one connection, kept alive, one request at a time, a deadline on every step.
+// With or without TLS; a certificate that the system does not trust is a connection not made.
 //
 // A request that fails is not repeated here: the caller decides (CONTRACT S05). Reconnects by
 // itself for the next request, also when the kept connection is found dead before anything is sent.
@@ -26,9 +27,18 @@ namespace vortex::net {
 struct Endpoint {
   std::string host = "127.0.0.1";
   std::uint16_t port = 0;
+  bool tls = false;
 };
-// `http://host:port`, `host:port`, or `host` with the default port; unset: not an address.
+// `http://host:port`, `host:port`, or `host` with the default port; `https://host`, whose default
+// is 443. Unset: not an address.
 std::optional<Endpoint> parse_endpoint(std::string_view text, std::uint16_t default_port);
+
+// A whole address, with what is asked for there: `https://host:port/path?query`.
+struct WebAddress {
+  Endpoint endpoint;
+  std::string target;  // begins with a slash
+};
+std::optional<WebAddress> parse_web_address(std::string_view text);
 
 // The same without a scheme, for where a server listens; port 0 is any free one.
 std::optional<Endpoint> parse_listener(std::string_view text, std::uint16_t default_port);

@@ -47,7 +47,7 @@ asio::awaitable<ClientImpl::Fault> ClientImpl::connect(Clock::time_point limit) 
   boost::system::error_code last = asio::error::host_not_found;
   for (const tcp::endpoint& endpoint : *endpoints) {
     last = co_await connect_to(endpoint);
-    if (!last) co_return std::nullopt;
+    if (!last) co_return co_await begin_tls();
     all_refused = all_refused && last == asio::error::connection_refused;
     if (timed_out_ || closed_) break;
   }
@@ -91,6 +91,7 @@ asio::awaitable<std::expected<ClientImpl::Endpoints, CallError>> ClientImpl::res
 asio::awaitable<boost::system::error_code> ClientImpl::connect_to(tcp::endpoint endpoint) {
   boost::system::error_code ec;
   hang_up();
+  tls_.reset();
   socket_.open(endpoint.protocol(), ec);
   if (ec) co_return ec;
   tune_socket(socket_.native_handle(), config_.user_timeout);
@@ -102,6 +103,14 @@ asio::awaitable<boost::system::error_code> ClientImpl::connect_to(tcp::endpoint 
     co_return asio::error::connection_refused;
   }
   co_return fault;
+}
+
+asio::awaitable<ClientImpl::Fault> ClientImpl::begin_tls() {
+  if (!config_.endpoint.tls) co_return std::nullopt;
+  tls_ = std::make_unique<ClientTls>(socket_);
+  const std::string problem = co_await tls_->handshake(config_.endpoint.host);
+  if (problem.empty()) co_return std::nullopt;
+  co_return not_connected(problem, CallFault::kNotSent);
 }
 
 }  // namespace vortex::net

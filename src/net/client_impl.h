@@ -18,6 +18,7 @@
 
 #include "net/answer_parse.h"
 #include "net/client.h"
+#include "net/client_tls.h"
 #include "net/read_buffer.h"
 
 namespace vortex::net {
@@ -44,6 +45,7 @@ class ClientImpl : public std::enable_shared_from_this<ClientImpl> {
   boost::asio::awaitable<std::expected<Endpoints, CallError>> resolve();
   boost::asio::awaitable<boost::system::error_code> connect_to(
       boost::asio::ip::tcp::endpoint endpoint);
+  boost::asio::awaitable<Fault> begin_tls();
   boost::asio::awaitable<void> write_request(const Call& call);
   boost::asio::awaitable<Answer> read_answer(const Call& call, OnPiece& on_piece);
   bool hand_out(OnPiece& on_piece);
@@ -60,6 +62,7 @@ class ClientImpl : public std::enable_shared_from_this<ClientImpl> {
   const boost::asio::any_io_executor executor_;
   const ClientConfig config_;
   boost::asio::ip::tcp::socket socket_;
+  std::unique_ptr<ClientTls> tls_;  // of the present connection; null: without
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer resolved_;  // cancelled when the resolver has answered
   AnswerParser parser_;

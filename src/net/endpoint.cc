@@ -10,6 +10,9 @@
 namespace vortex::net {
 namespace {
 
+constexpr std::uint16_t kHttpPort = 80;
+constexpr std::uint16_t kHttpsPort = 443;
+
 bool is_host_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
          c == '-' || c == '_';
@@ -27,12 +30,15 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
   return port;
 }
 
-bool take_scheme(std::string_view& text) {
+enum class Scheme : std::uint8_t { kNone, kHttp, kHttps, kOther };
+
+Scheme take_scheme(std::string_view& text) {
   const std::size_t mark = text.find("://");
-  if (mark == text.npos) return true;
-  if (!same_ignoring_case(text.substr(0, mark), "http")) return false;
+  if (mark == text.npos) return Scheme::kNone;
+  const std::string_view word = text.substr(0, mark);
   text.remove_prefix(mark + 3);
-  return true;
+  if (same_ignoring_case(word, "http")) return Scheme::kHttp;
+  return same_ignoring_case(word, "https") ? Scheme::kHttps : Scheme::kOther;
 }
 
 // [::1] at the front: its inside, and `text` is what follows.
@@ -73,11 +79,30 @@ std::optional<Endpoint> parse_listener(std::string_view text, std::uint16_t defa
 }
 
 std::optional<Endpoint> parse_endpoint(std::string_view text, std::uint16_t default_port) {
-  if (!take_scheme(text)) return std::nullopt;
+  const Scheme scheme = take_scheme(text);
+  if (scheme == Scheme::kOther) return std::nullopt;
+  const bool tls = scheme == Scheme::kHttps;
   if (text.ends_with('/')) text.remove_suffix(1);
-  auto endpoint = parse_listener(text, default_port);
-  if (endpoint && endpoint->port == 0) return std::nullopt;
+  auto endpoint = parse_listener(text, tls ? kHttpsPort : default_port);
+  if (!endpoint || endpoint->port == 0) return std::nullopt;
+  endpoint->tls = tls;
   return endpoint;
+}
+
+std::optional<WebAddress> parse_web_address(std::string_view text) {
+  std::string_view rest = text;
+  const Scheme scheme = take_scheme(rest);
+  if (scheme != Scheme::kHttp && scheme != Scheme::kHttps) return std::nullopt;
+  const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
+  const std::string_view target = rest.substr(end);
+  // A part after # is the reader's, not the server's; the rest would end the request line early.
+  const auto is_bad = [](char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7F; };
+  if (std::ranges::any_of(target, is_bad) || target.contains('#')) return std::nullopt;
+  const auto endpoint = parse_endpoint(text.substr(0, text.size() - target.size()), kHttpPort);
+  if (!endpoint) return std::nullopt;
+  WebAddress address{*endpoint, std::string(target)};
+  if (!target.starts_with('/')) address.target.insert(0, 1, '/');
+  return address;
 }
 
 }  // namespace vortex::net

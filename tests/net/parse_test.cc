@@ -160,17 +160,37 @@ RC_GTEST_PROP(Parse, AnyBytesAreSurvivedAndJudgedTheSameInParts, ()) {
 TEST(Endpoint, ReadsWhatPeopleWrite) {
   const auto text = [](std::string_view from) -> std::string {
     const auto endpoint = parse_endpoint(from, 7700);
-    return endpoint ? fmt::format("{} {}", endpoint->host, endpoint->port) : "none";
+    if (!endpoint) return "none";
+    return fmt::format("{} {}{}", endpoint->host, endpoint->port, endpoint->tls ? " tls" : "");
   };
   EXPECT_EQ(text("host"), "host 7700");
   EXPECT_EQ(text("host:1"), "host 1");
   EXPECT_EQ(text("http://host:65535"), "host 65535");
   EXPECT_EQ(text("HTTP://10.0.0.1:80/"), "10.0.0.1 80");
+  EXPECT_EQ(text("https://host"), "host 443 tls");
+  EXPECT_EQ(text("https://host:8443/"), "host 8443 tls");
   EXPECT_EQ(text("[::1]"), "::1 7700");
   EXPECT_EQ(text("http://[fe80::1]:81"), "fe80::1 81");
-  for (const char* bad : {"", ":80", "host:", "host:0", "host:65536", "host:x", "host:+1",
-                          "https://host", "ftp://host", "http://", "::1", "[::1", "[::1]x",
-                          "[host]:80", "a b", "host/path", "user@host", "host:1:2"}) {
+  for (const char* bad :
+       {"", ":80", "host:", "host:0", "host:65536", "host:x", "host:+1", "ftp://host", "http://",
+        "::1", "[::1", "[::1]x", "[host]:80", "a b", "host/path", "user@host", "host:1:2"}) {
+    EXPECT_EQ(text(bad), "none") << bad;
+  }
+}
+
+TEST(WebAddress, HasAnEndpointAndWhatIsAskedForThere) {
+  const auto text = [](std::string_view from) -> std::string {
+    const auto address = parse_web_address(from);
+    if (!address) return "none";
+    const Endpoint& at = address->endpoint;
+    return fmt::format("{} {}{} {}", at.host, at.port, at.tls ? " tls" : "", address->target);
+  };
+  EXPECT_EQ(text("http://host"), "host 80 /");
+  EXPECT_EQ(text("https://host/a/b?c=d/e"), "host 443 tls /a/b?c=d/e");
+  EXPECT_EQ(text("https://[::1]:8443?q"), "::1 8443 tls /?q");
+  for (const char* bad :
+       {"", "host", "host/a", "ftp://host/", "http:///a", "http://host/a b", "http://host/a#b",
+        "http://user:pass@host/", "http://host:0/", "http://host\n/", "http://ho st/"}) {
     EXPECT_EQ(text(bad), "none") << bad;
   }
 }
