@@ -38,6 +38,36 @@ struct TokenRow {  // key: name
   bool revoked = false;
 };
 
+// How far the telling of events has come. Everything up to `after` was told, or was not wanted.
+struct WebhookProgress {
+  std::uint64_t after = 0;      // the sequence of an event
+  std::uint64_t delivered = 0;  // events that the receiver took
+  std::uint64_t given_up = 0;   // events that it refused again and again
+  std::uint64_t missed = 0;     // events of any kind that were no longer kept when their turn came
+  Instant delivered_at = kNever;
+  std::string trouble;  // why the last try failed; empty: it did not
+  friend bool operator==(const WebhookProgress&, const WebhookProgress&) = default;
+};
+
+// An address that events are told to.
+struct WebhookRow {  // key: name
+  std::string name;
+  std::string url;
+  std::string kinds;   // of the events that are told, separated by commas
+  std::string dag;     // only of runs of this DAG; empty: of all
+  std::string secret;  // signs what is told, so it is kept as it is
+  Instant created_at;
+  WebhookProgress progress;
+  bool deleted = false;
+};
+
+// Progress of one; nothing when there is none with that name and time of making any more.
+struct WebhookStep {
+  std::string name;
+  Instant created_at;
+  WebhookProgress progress;
+};
+
 // A named DAG that runs can be made from. Every version that was applied is kept by its digest.
 struct DagRow {  // key: name
   std::string name;
@@ -53,6 +83,8 @@ struct Commit {
   EventBlock events;
   std::vector<LogChunk> logs;
   std::vector<TokenRow> tokens;
+  std::vector<WebhookRow> webhooks;
+  std::vector<WebhookStep> webhook_steps;  // after `webhooks`
   std::vector<DagRow> dags;
   std::vector<RunId> expired;  // finished runs that are forgotten: gone from reads with this commit
 };

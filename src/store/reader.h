@@ -174,6 +174,7 @@ class Reader {
   // Events with a higher sequence than `after`; about bytes_max of them.
   virtual Result<EventLines> events_after(std::uint64_t after, std::uint32_t bytes_max) = 0;
   virtual Result<std::vector<TokenRow>> tokens() = 0;
+  virtual Result<std::vector<WebhookRow>> webhooks() = 0;  // by name
   virtual Result<Totals> totals(Instant now) = 0;
 };
 

@@ -143,6 +143,7 @@ void ask_small(Reader& reader, const World& world, Answers& answers) {
   answers["machines"] = show(reader.machines());
   answers["queues"] = show(reader.queues());
   answers["tokens"] = show(reader.tokens());
+  answers["webhooks"] = show(reader.webhooks());
   answers["totals"] = show(reader.totals(world.now()));
   answers["worker"] = show(reader.worker(WorkerId{"worker-1"}));
   answers["recovery"] = show(reader.recovery({1}));

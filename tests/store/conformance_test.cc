@@ -276,6 +276,48 @@ TEST_P(StoreTest, NamedDefinitionsAreKeptAndCanBeDeleted) {
   EXPECT_TRUE(*reader->plan(plan->digest)) << "a version that was applied is kept";
 }
 
+TEST_P(StoreTest, ProgressOfAWebhookIsForTheOneItWasMadeFor) {
+  const auto after = [this] { return bed.reader()->webhooks()->at(0).progress.after; };
+  const auto step_to = [](std::uint64_t seq, Instant created_at) {
+    WebhookStep step{.name = "ci", .created_at = created_at, .progress = {}};
+    step.progress.after = seq;
+    return step;
+  };
+  Commit made = commit();
+  WebhookRow row{.name = "ci",
+                 .url = "https://ci/",
+                 .kinds = "run_complete",
+                 .dag = {},
+                 .secret = "whsec_x",
+                 .created_at = kT0,
+                 .progress = {}};
+  row.progress.after = 5;
+  made.webhooks.push_back(row);
+  made.webhook_steps.push_back(step_to(9, kT0));
+  made.webhook_steps.push_back(step_to(99, kT0 + seconds(1)));
+  put(made);
+  bed.reopen();
+  EXPECT_EQ(after(), 9U);
+  EXPECT_EQ(bed.reader()->webhooks()->at(0).secret, "whsec_x");
+  EXPECT_EQ(bed.reader()->webhooks()->at(0).progress.delivered_at, kNever);
+
+  made = commit();
+  row.created_at = kT0 + minutes(1);
+  made.webhooks.push_back(row);
+  put(made);
+  made = commit();
+  made.webhook_steps.push_back(step_to(50, kT0));
+  put(made);
+  EXPECT_EQ(after(), 5U) << "a step of the old one";
+
+  made = commit();
+  row.deleted = true;
+  made.webhooks.push_back(row);
+  made.webhook_steps.push_back(step_to(60, row.created_at));
+  put(made);
+  EXPECT_TRUE(bed.reader()->webhooks()->empty());
+}
+
 TEST_P(StoreTest, TotalsCountTheLastHourOnly) {
   Commit made = commit();
   for (std::uint64_t id = 1; id <= 3; ++id) {

@@ -136,6 +136,13 @@ std::string show(const TokenRow& row) {
                      when(row.created_at), row.revoked);
 }
 
+std::string show(const WebhookRow& row) {
+  const WebhookProgress& at = row.progress;
+  return fmt::format("{} {} {} dag={} {} {} after={} {}/{}/{} {} '{}'", row.name, row.url,
+                     row.kinds, row.dag, row.secret, when(row.created_at), at.after, at.delivered,
+                     at.given_up, at.missed, when(at.delivered_at), at.trouble);
+}
+
 std::string show(const LogText& text) {
   return fmt::format("{}+'{}' skipped={} next={} size={}", text.offset, text.data, text.skipped,
                      text.next_offset, text.size);

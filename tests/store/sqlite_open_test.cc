@@ -33,9 +33,26 @@ TEST(SqliteOpen, EmptyFileIsMigratedToTheNewestLayout) {
   const std::string path = folder.file("v.db");
   std::ofstream(path).close();
   ASSERT_TRUE(open_at(path));
-  EXPECT_EQ(sqlite3_shell(path, "PRAGMA user_version;"), "1\n");
+  EXPECT_EQ(sqlite3_shell(path, "PRAGMA user_version;"), "2\n");
   EXPECT_EQ(sqlite3_shell(path, "PRAGMA journal_mode;"), "wal\n");
   ASSERT_TRUE(open_at(path)) << "and opened as it is the next time";
+}
+
+TEST(SqliteOpen, FileOfTheFirstLayoutIsBroughtToTheNewestWithAllThatIsInIt) {
+  const TempFolder folder;
+  const std::string path = folder.file("v.db");
+  ASSERT_TRUE(open_at(path));
+  sqlite3_shell(path,
+                "DROP TABLE webhooks; INSERT INTO queues VALUES ('slow', 1);"
+                "PRAGMA user_version = 1;");
+  const auto store = open_at(path);
+  ASSERT_TRUE(store);
+  EXPECT_EQ(sqlite3_shell(path, "PRAGMA user_version;"), "2\n");
+  const auto reader = (*store)->reader();
+  ASSERT_TRUE(reader);
+  EXPECT_TRUE((*reader)->webhooks().has_value());
+  ASSERT_EQ((*reader)->queues()->size(), 1U);
+  EXPECT_EQ((*reader)->queues()->front().name, "slow");
 }
 
 TEST(SqliteOpen, NewerLayoutIsRefusedAndLeftAlone) {

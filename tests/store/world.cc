@@ -28,6 +28,8 @@ Commit World::next(Term term) {
     if (runs_.empty()) make_run(commit);
     (this->*kSteps[rng_.below(std::size(kSteps))])(commit);
   }
+  // One that was still live when it was chosen may have finished later in the same commit.
+  for (const RunId run : commit.expired) forget_if_finished(run.value);
   return commit;
 }
 
@@ -220,6 +222,7 @@ void World::change_small(Commit& commit) {
                            .hash = "abc",
                            .created_at = now_,
                            .revoked = rng_.chance(300)});
+  change_webhooks(commit);
   commit.dags.push_back({.name = fmt::format("dag-{}", rng_.below(3)),
                          .plan = plans_[rng_.below(plans_.size())],
                          .updated_at = now_,
@@ -228,6 +231,28 @@ void World::change_small(Commit& commit) {
   counters.next_run = {next_run_};
   for (auto& count : counters.tasks) count = rng_.below(1'000);
   commit.rows.counters = counters;
+}
+
+// A step may be of one that was made anew or is gone: it must change nothing then.
+void World::change_webhooks(Commit& commit) {
+  const std::string name = fmt::format("hook-{}", rng_.below(3));
+  if (rng_.chance(300)) {
+    commit.webhooks.push_back({.name = name,
+                               .url = "http://receiver/",
+                               .kinds = "run_complete",
+                               .dag = rng_.chance(500) ? "etl" : "",
+                               .secret = "whsec_",
+                               .created_at = now_,
+                               .progress = {},
+                               .deleted = rng_.chance(300)});
+    webhook_made_ = now_;
+  }
+  WebhookStep step{.name = name, .created_at = webhook_made_, .progress = {}};
+  step.progress.after = rng_.below(100);
+  step.progress.delivered = rng_.below(10);
+  step.progress.delivered_at = rng_.chance(500) ? now_ : kNever;
+  step.progress.trouble = rng_.chance(500) ? "it answered 503" : "";
+  commit.webhook_steps.push_back(std::move(step));
 }
 
 void World::print_output(Commit& commit) {
@@ -254,9 +279,14 @@ void World::expire(Commit& commit) {
   const std::uint64_t id = any_run().row.id.value;
   // A run of this commit's own lists may be live in them: both stores must look at the last row.
   commit.expired.push_back({id});
-  if (runs_.at(id).row.state == RunState::kRunning) return;
+  forget_if_finished(id);
+}
+
+void World::forget_if_finished(std::uint64_t id) {
+  const auto run = runs_.find(id);
+  if (run == runs_.end() || run->second.row.state == RunState::kRunning) return;
   std::erase_if(output_, [id](const auto& entry) { return entry.first.task.run.value == id; });
-  runs_.erase(id);
+  runs_.erase(run);
 }
 
 }  // namespace vortex::store::testing

@@ -46,12 +46,15 @@ class World {
   void recover(Commit& commit);
   void bury(Commit& commit);
   void change_small(Commit& commit);
+  void change_webhooks(Commit& commit);
   void print_output(Commit& commit);
   void tell_events(Commit& commit);
   void expire(Commit& commit);
+  void forget_if_finished(std::uint64_t id);
 
   Rng rng_;
   Instant now_;
+  Instant webhook_made_;  // the newest of them
   std::vector<PlanPtr> plans_;
   std::map<std::uint64_t, Run> runs_;
   std::map<Attempt, std::uint64_t> output_;

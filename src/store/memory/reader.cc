@@ -235,6 +235,11 @@ class MemoryReader final : public Reader {
     return values_of(tables_.tokens);
   }
 
+  Result<std::vector<WebhookRow>> webhooks() override {
+    const Lock lock(shared_.mutex);
+    return values_of(tables_.webhooks);
+  }
+
   Result<Totals> totals(Instant now) override {
     const Lock lock(shared_.mutex);
     Totals totals;

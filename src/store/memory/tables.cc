@@ -172,6 +172,21 @@ void Tables::apply_dag(const DagRow& row) {
   dags[row.name] = {.digest = row.plan->digest, .updated_at = row.updated_at};
 }
 
+void Tables::apply_webhooks(const Commit& commit) {
+  for (const WebhookRow& row : commit.webhooks) {
+    if (row.deleted) {
+      webhooks.erase(row.name);
+    } else {
+      webhooks.insert_or_assign(row.name, row);
+    }
+  }
+  for (const WebhookStep& step : commit.webhook_steps) {
+    const auto found = webhooks.find(step.name);
+    if (found == webhooks.end() || found->second.created_at != step.created_at) continue;
+    found->second.progress = step.progress;
+  }
+}
+
 void Tables::apply_rest(const Commit& commit) {
   const RowBatch& rows = commit.rows;
   for (const auto& row : rows.workers) workers.insert_or_assign(row.info->id, row);
@@ -184,6 +199,7 @@ void Tables::apply_rest(const Commit& commit) {
   for (const auto& row : rows.leases) leases.insert_or_assign(row.partition, row);
   for (const auto& row : rows.queues) queues.insert_or_assign(row.name, row);
   for (const auto& row : commit.tokens) tokens.insert_or_assign(row.name, row);
+  apply_webhooks(commit);
   if (rows.counters) counters = *rows.counters;
   if (commit.events.first_seq != 0) {
     events.insert_or_assign(commit.events.first_seq, StoredEvents{commit.events, commit.now});

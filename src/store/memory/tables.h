@@ -87,6 +87,7 @@ class Tables {
   std::map<PartitionKey, PartitionLeaseRow> leases;
   std::map<std::string, QueueRow> queues;
   std::map<std::string, TokenRow> tokens;
+  std::map<std::string, WebhookRow> webhooks;
   std::map<std::uint64_t, StoredEvents> events;
   std::map<Attempt, StoredLog> logs;
   std::set<RunId> doomed;
@@ -95,6 +96,7 @@ class Tables {
   Result<void> check_runs(const Commit& commit) const;
   Result<void> check_tasks(const Commit& commit) const;
   Result<void> check_logs(const Commit& commit) const;
+  void apply_webhooks(const Commit& commit);
   void apply_run(const RunRow& row);
   void apply_task(const TaskRow& row);
   void apply_data(const TaskDataRow& row);

@@ -24,6 +24,19 @@ void bind_changing(Statement& statement, const WorkerRow& row) {
       .number(row.times_lost);
 }
 
+Statement& bind_progress(Statement& statement, const std::string& name, Instant created_at,
+                         const WebhookProgress& progress) {
+  return statement.start()
+      .text(name)
+      .time(created_at)
+      .unsigned_number(progress.after)
+      .unsigned_number(progress.delivered)
+      .unsigned_number(progress.given_up)
+      .unsigned_number(progress.missed)
+      .time(progress.delivered_at)
+      .text(progress.trouble);
+}
+
 Error no_such_task(TaskId task) {
   return {Fault::kBadRequest, fmt::format("{} can not be the id of a task", to_text(task))};
 }
@@ -42,6 +55,9 @@ FleetRows::FleetRows(Connection& db, Known& known, Packer& packer)
       lease_(db, sql::kWriteLease),
       queue_(db, sql::kWriteQueue),
       token_(db, sql::kWriteToken),
+      webhook_(db, sql::kWriteWebhook),
+      delete_webhook_(db, sql::kDeleteWebhook),
+      step_webhook_(db, sql::kStepWebhook),
       counters_(db, sql::kWriteCounters),
       events_(db, sql::kInsertEvents) {}
 
@@ -50,6 +66,7 @@ void FleetRows::write(Transaction& tx, const Commit& commit) {
   write_recoveries(tx, commit.rows);
   for (const DeadLetterRow& row : commit.rows.dead_letters) write_dead_letter(tx, row);
   write_small(tx, commit);
+  write_webhooks(tx, commit);
   if (commit.rows.counters) write_counters(tx, *commit.rows.counters);
   if (commit.events.first_seq != 0) write_events(tx, commit);
 }
@@ -135,6 +152,23 @@ void FleetRows::write_small(Transaction& tx, const Commit& commit) {
                .text(row.hash)
                .time(row.created_at)
                .flag(row.revoked));
+  }
+}
+
+void FleetRows::write_webhooks(Transaction& tx, const Commit& commit) {
+  for (const WebhookRow& row : commit.webhooks) {
+    if (row.deleted) {
+      tx.run(delete_webhook_.start().text(row.name));
+      continue;
+    }
+    tx.run(bind_progress(webhook_, row.name, row.created_at, row.progress)
+               .text(row.url)
+               .text(row.kinds)
+               .text(row.dag)
+               .text(row.secret));
+  }
+  for (const WebhookStep& step : commit.webhook_steps) {
+    tx.run(bind_progress(step_webhook_, step.name, step.created_at, step.progress));
   }
 }
 

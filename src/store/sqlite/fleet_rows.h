@@ -1,7 +1,7 @@
 #pragma once
 // Writes everything of a commit that is neither run, task nor output: workers, machines,
-// recoveries, dead letters, leases, queues, tokens, counters and the block of events. Writer's
-// thread only.
+// recoveries, dead letters, leases, queues, tokens, webhooks, counters and the block of events.
+// Writer's thread only.
 
 #include "store/commit.h"
 #include "store/packed.h"
@@ -22,6 +22,7 @@ class FleetRows {
   void write_recoveries(Transaction& tx, const RowBatch& rows);
   void write_dead_letter(Transaction& tx, const DeadLetterRow& row);
   void write_small(Transaction& tx, const Commit& commit);
+  void write_webhooks(Transaction& tx, const Commit& commit);
   void write_counters(Transaction& tx, const CounterRow& row);
   void write_events(Transaction& tx, const Commit& commit);
 
@@ -36,6 +37,9 @@ class FleetRows {
   Statement lease_;
   Statement queue_;
   Statement token_;
+  Statement webhook_;
+  Statement delete_webhook_;
+  Statement step_webhook_;
   Statement counters_;
   Statement events_;
 };

@@ -31,6 +31,23 @@ TokenRow take_token(Rows& rows) {
   return row;
 }
 
+WebhookRow take_webhook(Rows& rows) {
+  WebhookRow row;
+  row.name = rows.text();
+  row.url = rows.text();
+  row.kinds = rows.text();
+  row.dag = rows.text();
+  row.secret = rows.text();
+  row.created_at = rows.time();
+  row.progress.after = rows.unsigned_number();
+  row.progress.delivered = rows.unsigned_number();
+  row.progress.given_up = rows.unsigned_number();
+  row.progress.missed = rows.unsigned_number();
+  row.progress.delivered_at = rows.time();
+  row.progress.trouble = rows.text();
+  return row;
+}
+
 std::uint64_t take_count(Rows& rows) { return rows.unsigned_number(); }
 
 }  // namespace
@@ -114,6 +131,10 @@ Result<EventLines> SqliteReader::events_after(std::uint64_t after, std::uint32_t
 
 Result<std::vector<TokenRow>> SqliteReader::tokens() {
   return read_all<TokenRow>(sql_.all_tokens.start(), take_token);
+}
+
+Result<std::vector<WebhookRow>> SqliteReader::webhooks() {
+  return read_all<WebhookRow>(sql_.all_webhooks.start(), take_webhook);
 }
 
 Result<Totals> SqliteReader::totals(Instant now) {

@@ -62,6 +62,7 @@ class SqliteReader final : public Reader {
   Result<std::optional<DagView>> dag(const std::string& name) override;
   Result<EventLines> events_after(std::uint64_t after, std::uint32_t bytes_max) override;
   Result<std::vector<TokenRow>> tokens() override;
+  Result<std::vector<WebhookRow>> webhooks() override;
   Result<Totals> totals(Instant now) override;
 
  private:

@@ -41,6 +41,7 @@ ReaderStatements::ReaderStatements(Connection& db)
       one_dag(db, sql::kOneDag),
       events_from(db, sql::kEventsFrom),
       all_tokens(db, sql::kAllTokens),
+      all_webhooks(db, sql::kAllWebhooks),
       counters(db, sql::kReadCounters),
       requeued_since(db, sql::kRequeuedSince),
       count_open_dead_letters(db, sql::kCountOpenDeadLetters) {}

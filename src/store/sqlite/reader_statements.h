@@ -46,6 +46,7 @@ struct ReaderStatements {
   Statement one_dag;
   Statement events_from;
   Statement all_tokens;
+  Statement all_webhooks;
   Statement counters;
   Statement requeued_since;
   Statement count_open_dead_letters;

@@ -63,6 +63,11 @@ FROM dags d JOIN dag_specs s ON s.digest = d.digest WHERE d.name = ?1;
 -- name: all_tokens
 SELECT name, role, hash, created_at, revoked FROM tokens ORDER BY name;
 
+-- name: all_webhooks
+SELECT name, url, kinds, dag, secret, created_at, after_seq, delivered, given_up, missed,
+  delivered_at, trouble
+FROM webhooks ORDER BY name;
+
 -- The block that holds the first wanted event, and those after it.
 -- name: events_from
 SELECT first_seq, last_seq, block FROM events

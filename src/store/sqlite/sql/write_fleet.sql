@@ -1,4 +1,4 @@
--- Workers, machines, recoveries, dead letters, leases, queues, tokens, events.
+-- Workers, machines, recoveries, dead letters, leases, queues, tokens, webhooks, events.
 
 -- name: update_worker
 UPDATE workers SET state = ?2, last_heartbeat = ?3, created_at = ?4, incarnation = ?5,
@@ -48,6 +48,19 @@ INSERT INTO queues (name, paused) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE S
 -- name: write_token
 INSERT INTO tokens (name, role, hash, created_at, revoked) VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT (name) DO UPDATE SET role = ?2, hash = ?3, created_at = ?4, revoked = ?5;
+
+-- name: write_webhook
+INSERT OR REPLACE INTO webhooks (name, created_at, after_seq, delivered, given_up, missed,
+  delivered_at, trouble, url, kinds, dag, secret)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12);
+
+-- name: delete_webhook
+DELETE FROM webhooks WHERE name = ?1;
+
+-- name: step_webhook
+UPDATE webhooks SET after_seq = ?3, delivered = ?4, given_up = ?5, missed = ?6, delivered_at = ?7,
+  trouble = ?8
+WHERE name = ?1 AND created_at = ?2;
 
 -- name: insert_events
 INSERT OR REPLACE INTO events (first_seq, last_seq, at_us, block) VALUES (?1, ?2, ?3, ?4);
