@@ -8,11 +8,14 @@ VX_PACKAGES_BUILD=(
   libfmt-dev libtomlplusplus-dev
   libboost1.81-dev libboost-json1.81-dev libboost-url1.81-dev libsqlite3-dev libssl-dev
   libsodium-dev libzstd-dev libyaml-cpp-dev libcli11-dev libspdlog-dev prometheus-cpp-dev libsystemd-dev
-  pkg-config sqlite3 curl jq iproute2 iptables socat libfaketime
+  pkg-config sqlite3 curl jq
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
 )
 # Clang 19: earlier ones cannot read std::expected of GCC 12's library.
-VX_PACKAGES_CHECK=(clang-19 clang-format-19 clang-tidy-19)
+VX_PACKAGES_CHECK=(
+  clang-19 clang-format-19 clang-tidy-19
+  iproute2 iptables openssl socat libfaketime
+)
 
 vx_missing_packages() {
   local package

@@ -51,10 +51,25 @@ struct WriteLog {
 struct WriteToken {
   store::TokenRow row;
 };
+struct WriteWebhook {
+  store::WebhookRow row;
+};
+struct WriteWebhookStep {
+  store::WebhookStep step;
+};
 struct WriteDag {
   store::DagRow row;
 };
-using SideWrite = std::variant<WriteLog, WriteToken, WriteDag>;
+using SideWrite = std::variant<WriteLog, WriteToken, WriteWebhook, WriteWebhookStep, WriteDag>;
+
+// What came of telling a receiver something.
+struct Delivery {
+  bool taken = false;    // it answered 2xx
+  int status = 0;        // 0: it did not answer
+  std::string trouble;   // empty: none
+  Duration retry_after;  // as it asked for; zero: it did not
+  Duration took;
+};
 
 using core::QueueDepth;
 
@@ -108,6 +123,8 @@ class Backend {
   virtual boost::asio::awaitable<Asked<core::ReplyBody>> ask_sync(
       core::Sync sync, std::function<boost::asio::awaitable<void>()> closed) = 0;
   virtual boost::asio::awaitable<Asked<void>> write(SideWrite side) = 0;
+  // Tells the receiver an event that is only for trying it out, once and now.
+  virtual boost::asio::awaitable<Delivery> try_webhook(store::WebhookRow webhook) = 0;
 
   virtual boost::asio::awaitable<Asked<core::Explanation>> explain(TaskId task) = 0;
   virtual boost::asio::awaitable<Asked<std::vector<QueueDepth>>> queues() = 0;

@@ -4,9 +4,12 @@
 #include <array>
 #include <limits>
 
+#include "base/near_name.h"
 #include "codec/json_text.h"
 #include "codec/reading.h"
 #include "codec/sync_parts.h"
+#include "model/event.h"
+#include "net/client.h"
 
 namespace vortex::api {
 
@@ -19,6 +22,7 @@ using codec::Reading;
 using codec::UnknownKeys;
 
 constexpr std::size_t kTextMax = 200;
+constexpr std::size_t kUrlMax = 2'000;
 constexpr std::size_t kLabelsMax = 64;
 constexpr std::uint64_t kNumberMax = std::numeric_limits<std::int64_t>::max();
 
@@ -149,11 +153,13 @@ bool is_name_char(char c) {
   return letter || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
 }
 
-void read_token_name(Reading& in, NodeIx node, TokenBody& out) {
+// Names that stand in paths.
+template <class T>
+void read_plain_name(Reading& in, NodeIx node, T& out) {
   const auto text = codec::text_of(in, node);
   if (!text) return;
   if (text->empty() || text->size() > 100 || !std::ranges::all_of(*text, is_name_char)) {
-    return in.problem(node, "a token's name has 1 to 100 letters, digits, '-', '_' or '.'");
+    return in.problem(node, "the name has 1 to 100 letters, digits, '-', '_' or '.'");
   }
   out.name = *text;
 }
@@ -163,8 +169,64 @@ void read_role(Reading& in, NodeIx node, TokenBody& out) {
 }
 
 constexpr codec::Field<TokenBody> kTokenFields[] = {
-    {"name", read_token_name, Presence::kRequired},
+    {"name", read_plain_name<TokenBody>, Presence::kRequired},
     {"role", read_role, Presence::kRequired},
+};
+
+void read_web_address(Reading& in, NodeIx node, WebhookBody& out) {
+  const auto text = codec::text_of(in, node);
+  if (!text) return;
+  if (text->size() > kUrlMax || !net::parse_web_address(*text)) {
+    return in.problem(node, "'url' is not an address that can be called",
+                      "write it as https://host/path or http://host:port/path, at most 2,000 "
+                      "bytes, without a user or a part after #");
+  }
+  out.url = *text;
+}
+
+const std::vector<std::string_view>& event_kinds() {
+  static const std::vector<std::string_view> all_kinds = [] {
+    std::vector<std::string_view> all;
+    for (int i = 0; i < static_cast<int>(EventKind::kCount); ++i) {
+      all.push_back(to_text(static_cast<EventKind>(i)));
+    }
+    return all;
+  }();
+  return all_kinds;
+}
+
+void read_kinds(Reading& in, NodeIx node, WebhookBody& out) {
+  if (!codec::is_array(in, node)) return;
+  if (in.document().count(node) == 0) {
+    return in.problem(node, "'kinds' is empty", "leave it out to be told of the ends of runs");
+  }
+  in.document().each_item(node, [&](NodeIx item) {
+    const auto kind = codec::text_of(in, item);
+    if (!kind) return;
+    const auto& known = event_kinds();
+    if (std::ranges::find(known, *kind) == known.end()) {
+      const std::string_view near = nearest_name(*kind, known);
+      return in.problem(item, "there are no events of the kind '" + std::string(*kind) + "'",
+                        near.empty() ? "`vortex events` shows what kinds there are"
+                                     : "did you mean '" + std::string(near) + "'?");
+    }
+    if (std::ranges::find(out.kinds, *kind) == out.kinds.end()) out.kinds.emplace_back(*kind);
+  });
+}
+
+void read_dag_name(Reading& in, NodeIx node, WebhookBody& out) { read_name(in, node, out.dag); }
+
+void read_after(Reading& in, NodeIx node, WebhookBody& out) {
+  std::uint64_t after = 0;
+  if (codec::parse_unsigned(in, node, 0, kNumberMax, after)) out.after = after;
+}
+
+constexpr codec::Field<WebhookBody> kWebhookFields[] = {
+    {"name", read_plain_name<WebhookBody>, Presence::kRequired},
+    {"url", read_web_address, Presence::kRequired},
+    {"kinds", read_kinds},
+    {"dag", read_dag_name},
+    {"after", read_after},
 };
 
 template <class T, std::size_t N>
@@ -202,6 +264,10 @@ codec::Decoded<ExitedBody> read_exited(std::string_view json) {
 
 codec::Decoded<TokenBody> read_token_request(std::string_view json) {
   return read(json, kTokenFields);
+}
+
+codec::Decoded<WebhookBody> read_webhook_request(std::string_view json) {
+  return read(json, kWebhookFields);
 }
 
 }  // namespace vortex::api

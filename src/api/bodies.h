@@ -47,4 +47,13 @@ struct TokenBody {
 };
 codec::Decoded<TokenBody> read_token_request(std::string_view json);
 
+struct WebhookBody {
+  std::string name;
+  std::string url;
+  std::vector<std::string> kinds;  // empty: not given
+  std::string dag;
+  std::optional<std::uint64_t> after;
+};
+codec::Decoded<WebhookBody> read_webhook_request(std::string_view json);
+
 }  // namespace vortex::api

@@ -133,6 +133,10 @@ constexpr std::array<CodeInfo, kCodes> kTable{{
      "send what comes before it first; the detail says how many bytes are there"},
     {Code::kBadParams, "VX-RUN-005", 422, "The params do not fit what the DAG declares",
      "`errors` says which; GET /api/dags/{name} shows what is declared"},
+    {Code::kWebhookExists, "VX-HOOK-001", 409, "A webhook with this name exists",
+     "delete it first or choose another name"},
+    {Code::kNoSuchWebhook, "VX-HOOK-002", 404, "There is no webhook with this name",
+     "GET /api/webhooks lists them"},
 }};
 
 constexpr bool in_order() {

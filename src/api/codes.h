@@ -78,6 +78,8 @@ enum class Code : std::uint8_t {
   kInternal,
   kLogGap,
   kBadParams,
+  kWebhookExists,
+  kNoSuchWebhook,
   kCount,
 };
 

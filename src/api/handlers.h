@@ -89,4 +89,11 @@ Handled list_tokens(Call& call);
 Handled create_token(Call& call);
 Handled revoke_token(Call& call);
 
+// handle_webhooks.cc
+Handled list_webhooks(Call& call);
+Handled get_webhook(Call& call);
+Handled create_webhook(Call& call);
+Handled try_webhook(Call& call);
+Handled delete_webhook(Call& call);
+
 }  // namespace vortex::api

@@ -1,4 +1,4 @@
-// Routes of the system as a whole: health, metrics, status, settings, events, tokens.
+// Routes of the system as a whole: health, metrics, status, settings, events, tokens, webhooks.
 #include <vector>
 
 #include "api/handlers.h"
@@ -24,6 +24,11 @@ constexpr Route open(Route route) {
   return route;
 }
 
+constexpr Route admin(Route route) {
+  route.need = Need::kAdmin;
+  return route;
+}
+
 constexpr Route kRoutes[] = {
     open(get("/health", "get_health", "Is this controller well? 503 when it is not", "Health",
              get_health)),
@@ -43,14 +48,27 @@ constexpr Route kRoutes[] = {
              "sequence, Last-Event-ID resumes)",
              "EventPage", get_events),
          kEvents),
-    as(post("/api/tokens", Need::kAdmin, "list_tokens", "All tokens, without their secrets",
-            "TokenList", list_tokens),
-       net::Method::kGet),
+    admin(get("/api/tokens", "list_tokens", "All tokens, without their secrets", "TokenList",
+              list_tokens)),
     taking(post("/api/tokens", Need::kAdmin, "create_token",
                 "Makes a token; its secret is shown this once", "NewToken", create_token),
            "TokenRequest", 201),
     nothing(as(post("/api/tokens/{name}", Need::kAdmin, "revoke_token",
                     "The token opens nothing any more", {}, revoke_token),
+               net::Method::kDelete)),
+    admin(get("/api/webhooks", "list_webhooks", "All webhooks, without their secrets",
+              "WebhookList", list_webhooks)),
+    taking(post("/api/webhooks", Need::kAdmin, "create_webhook",
+                "Tells events to an address from now on; the secret that signs them is shown this "
+                "once",
+                "NewWebhook", create_webhook),
+           "WebhookRequest", 201),
+    admin(get("/api/webhooks/{name}", "get_webhook", "One webhook and how far it has come",
+              "Webhook", get_webhook)),
+    post("/api/webhooks/{name}/test", Need::kAdmin, "test_webhook",
+         "Tells the receiver a vortex.test event, once and now", "Delivery", try_webhook),
+    nothing(as(post("/api/webhooks/{name}", Need::kAdmin, "delete_webhook",
+                    "Nothing is told there any more", {}, delete_webhook),
                net::Method::kDelete)),
 };
 

@@ -1,4 +1,5 @@
-// Schemas of the system as a whole: health, status, timings, settings, events, tokens, problems.
+// Schemas of the system as a whole: health, status, timings, settings, events, tokens, webhooks,
+// problems.
 #include "api/schema.h"
 
 namespace vortex::api {
@@ -95,6 +96,36 @@ constexpr Field kTokenRequest[] = {
     one_of("role", kRoleNames, "what it may do"),
 };
 
+constexpr Field kWebhook[] = {
+    text("name", "for people"),
+    text("url", "what is called"),
+    texts("kinds", "of events that are told"),
+    nullable(text("dag", "only events of runs of this DAG; null: of all")),
+    time("created_at", "when"),
+    integer("after", "every event up to this one was told, or was not wanted"),
+    integer("delivered", "events that the receiver took"),
+    integer("given_up", "events that it refused again and again"),
+    integer("missed", "events of any kind that were no longer kept when their turn came"),
+    nullable(time("delivered_at", "the last time that it took one")),
+    nullable(text("trouble", "why the last try failed; null: it did not")),
+};
+constexpr Field kWebhookList[] = {list("webhooks", "Webhook", "by name")};
+constexpr Field kNewWebhook[] = {
+    text("secret", "signs every message (Standard Webhooks); shown this once")};
+constexpr Field kWebhookRequest[] = {
+    text("name", "1 to 100 characters"),
+    text("url", "http:// or https://"),
+    optional(texts("kinds", "of events; left out: run_complete, the end of every run")),
+    optional(text("dag", "only events of runs of this DAG")),
+    optional(integer("after", "begin after this event, as far as it is kept; left out: now")),
+};
+constexpr Field kDelivery[] = {
+    boolean("taken", "it answered 2xx"),
+    nullable(integer("status", "of its answer; null: it did not answer")),
+    nullable(text("trouble", "why it was not taken")),
+    integer("took_ms", "until it answered"),
+};
+
 constexpr Field kProblemError[] = {
     text("pointer", "JSON pointer to the value; empty: the whole body"),
     text("message", "what is wrong with it"),
@@ -131,6 +162,11 @@ constexpr Schema kSchemas[] = {
     {"TokenList", "All tokens.", kTokenList},
     {"NewToken", "A token that was just made.", kNewToken, "Token"},
     {"TokenRequest", "A token to be made.", kTokenRequest},
+    {"Webhook", "An address that events are told to, without its secret.", kWebhook},
+    {"WebhookList", "All webhooks.", kWebhookList},
+    {"NewWebhook", "A webhook that was just made.", kNewWebhook, "Webhook"},
+    {"WebhookRequest", "A webhook to be made.", kWebhookRequest},
+    {"Delivery", "What came of one try to tell a receiver something.", kDelivery},
     {"ProblemError", "One wrong value.", kProblemError},
     {"Problem", "What went wrong (RFC 9457).", kProblem},
     {"OpenApi", "This description.", {}, {}, true},

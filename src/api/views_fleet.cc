@@ -74,4 +74,35 @@ void write_token(JsonWriter& json, const store::TokenRow& row, std::string_view 
   json.end_object();
 }
 
+void write_webhook(JsonWriter& json, const store::WebhookRow& row, Secret secret) {
+  const store::WebhookProgress& progress = row.progress;
+  json.begin_object().field("name", row.name).field("url", row.url).key("kinds").begin_array();
+  std::string_view kinds = row.kinds;
+  while (!kinds.empty()) {
+    const std::size_t end = std::min(kinds.find(','), kinds.size());
+    json.text(kinds.substr(0, end));
+    kinds.remove_prefix(std::min(end + 1, kinds.size()));
+  }
+  json.end_array();
+  write_name(json, "dag", row.dag);
+  json.field("created_at", row.created_at).field("after", progress.after);
+  json.field("delivered", progress.delivered).field("given_up", progress.given_up);
+  json.field("missed", progress.missed);
+  write_time(json, "delivered_at", progress.delivered_at);
+  write_name(json, "trouble", progress.trouble);
+  if (secret == Secret::kShown) json.field("secret", row.secret);
+  json.end_object();
+}
+
+void write_delivery(JsonWriter& json, const Delivery& delivery) {
+  json.begin_object().field("taken", delivery.taken).key("status");
+  if (delivery.status == 0) {
+    json.null();
+  } else {
+    json.number(std::int64_t{delivery.status});
+  }
+  write_name(json, "trouble", delivery.trouble);
+  json.field("took_ms", delivery.took.us / 1'000).end_object();
+}
+
 }  // namespace vortex::api

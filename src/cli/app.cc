@@ -156,6 +156,7 @@ void add_commands(CommandSpec app, Command& chosen) {
   add_health(app, chosen);
   add_db(app, chosen);
   add_tokens(app, chosen);
+  add_webhooks(app, chosen);
   add_bench(app, chosen);
   add_completion(app, chosen);
   add_version(app, chosen);

@@ -42,6 +42,7 @@ void add_drill(CommandSpec app, Command& chosen);
 void add_health(CommandSpec app, Command& chosen);
 void add_db(CommandSpec app, Command& chosen);
 void add_tokens(CommandSpec app, Command& chosen);
+void add_webhooks(CommandSpec app, Command& chosen);
 void add_bench(CommandSpec app, Command& chosen);
 void add_completion(CommandSpec app, Command& chosen);
 void add_version(CommandSpec app, Command& chosen);

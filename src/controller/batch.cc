@@ -74,7 +74,8 @@ std::size_t Batch::rows() const {
   return r.runs.size() + r.tasks.size() + r.task_data.size() + r.attempts.size() +
          r.workers.size() + r.machines.size() + r.recoveries.size() + r.recovery_items.size() +
          r.dead_letters.size() + r.leases.size() + r.queues.size() + commit_.logs.size() +
-         commit_.tokens.size() + commit_.dags.size() + commit_.expired.size();
+         commit_.tokens.size() + commit_.webhooks.size() + commit_.webhook_steps.size() +
+         commit_.dags.size() + commit_.expired.size();
 }
 
 const store::Commit& Batch::seal(Term term, Instant now) {

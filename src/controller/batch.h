@@ -19,6 +19,8 @@ class Batch {
   void add(core::Effects&& effects, Instant now);
   void add(store::LogChunk chunk) { commit_.logs.push_back(std::move(chunk)); }
   void add(store::TokenRow row) { commit_.tokens.push_back(std::move(row)); }
+  void add(store::WebhookRow row) { commit_.webhooks.push_back(std::move(row)); }
+  void add(store::WebhookStep step) { commit_.webhook_steps.push_back(std::move(step)); }
   void add(store::DagRow row) { commit_.dags.push_back(std::move(row)); }
   void expire(RunId run) { commit_.expired.push_back(run); }
   void answer(core::Reply reply) { replies.push_back(std::move(reply)); }

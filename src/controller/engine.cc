@@ -106,13 +106,12 @@ void Engine::step_command(core::Command& command) {
 }
 
 void Engine::step_side(SideWriteAsked& asked) {
-  if (auto* log = std::get_if<api::WriteLog>(&asked.write)) {
-    gathering_.add(std::move(log->chunk));
-  } else if (auto* token = std::get_if<api::WriteToken>(&asked.write)) {
-    gathering_.add(std::move(token->row));
-  } else if (auto* dag = std::get_if<api::WriteDag>(&asked.write)) {
-    gathering_.add(std::move(dag->row));
-  }
+  std::visit(
+      [this](auto& write) {
+        auto& [row] = write;
+        gathering_.add(std::move(row));
+      },
+      asked.write);
   gathering_.answer({asked.request, core::Done{}});
 }
 

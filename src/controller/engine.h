@@ -51,6 +51,8 @@ class Outlet {
   virtual ~Outlet() = default;
   virtual void probe(const core::Probe& probe) = 0;
   virtual void self_check() = 0;
+  // What was known before this term; `last_event` is the newest of its events.
+  virtual void loaded(std::uint64_t last_event) = 0;
   virtual void committed(const Batch& batch, Duration took) = 0;
   // False: there is no space left although the reserve was given up. True: try once more.
   virtual bool make_space() = 0;

@@ -109,6 +109,7 @@ void Engine::handle(ImageRead& read) {
       config_.policy, read.term, now, config_.seed ^ read.term.value, *read.image, repairs));
   outlet_.say(fmt::format("term {}: {} live runs, {} workers loaded", read.term.value,
                           state_->runs.size(), state_->workers.size()));
+  outlet_.loaded(read.image->counters.next_event - 1);
   gathering_ = {};
   gathering_.add(std::move(repairs), now);
   if (gathering_.writes_nothing()) return feed(lead::ReloadDone{read.term});

@@ -94,6 +94,7 @@ Wiring::Wiring(ControllerParts parts)
       engine_(engine_config(parts_.settings.settings, id_, parts_.store->is_ours_alone()),
               committer_, waiters_, *this),
       reads_(*parts_.store, parts_.settings.settings.database.pool_size),
+      webhooks_(*this, [this](std::string what) { say(std::move(what)); }),
       work_(asio::make_work_guard(io_)) {}
 
 Wiring::~Wiring() { stop(); }
@@ -117,6 +118,7 @@ std::expected<void, std::string> Wiring::open() {
   for (std::uint32_t i = 0; i < settings.controller.io_threads; ++i) {
     threads_.emplace_back([this] { io_.run(); });
   }
+  webhooks_.start(io_);
   asio::co_spawn(io_, watch_space(), [this](const std::exception_ptr& error) {
     report_own_trouble("watching the disk", error);
   });
@@ -159,6 +161,7 @@ void Wiring::stop() {
   work_.reset();
   io_.stop();
   for (std::thread& thread : threads_) thread.join();
+  webhooks_.stop();
   reads_.stop();
 }
 

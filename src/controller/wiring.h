@@ -32,6 +32,7 @@
 #include "controller/reads.h"
 #include "controller/space_reserve.h"
 #include "controller/waiters.h"
+#include "controller/webhooks.h"
 #include "net/server.h"
 
 namespace vortex::controller {
@@ -54,6 +55,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   boost::asio::awaitable<api::Asked<core::ReplyBody>> ask_sync(
       core::Sync sync, std::function<boost::asio::awaitable<void>()> closed) override;
   boost::asio::awaitable<api::Asked<void>> write(api::SideWrite side) override;
+  boost::asio::awaitable<api::Delivery> try_webhook(store::WebhookRow webhook) override;
   boost::asio::awaitable<api::Asked<core::Explanation>> explain(TaskId task) override;
   boost::asio::awaitable<api::Asked<std::vector<api::QueueDepth>>> queues() override;
   boost::asio::awaitable<store::Result<void>> read(Read read) override;
@@ -66,6 +68,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   // Outlet.
   void probe(const core::Probe& probe) override;
   void self_check() override;
+  void loaded(std::uint64_t last_event) override { hub_.begin_at(last_event); }
   void committed(const Batch& batch, Duration took) override;
   bool make_space() override;
   void say(std::string what) override;
@@ -92,6 +95,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   Committer committer_;
   Engine engine_;
   Reads reads_;
+  Webhooks webhooks_;
   boost::asio::io_context io_;
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work_;
   std::unique_ptr<api::Api> api_;

@@ -93,6 +93,7 @@ asio::awaitable<api::Asked<core::ReplyBody>> Wiring::ask_sync(
 
 asio::awaitable<api::Asked<void>> Wiring::write(api::SideWrite side) {
   using Answer = Waiters::Answer;
+  const bool of_webhooks = std::holds_alternative<api::WriteWebhook>(side);
   auto slot = std::make_shared<Slot<Answer>>(co_await asio::this_coro::executor);
   const RequestId request = waiters_.add([slot](Answer answer) { slot->give(std::move(answer)); });
   if (const auto error = submit(SideWriteAsked{request, std::move(side)})) {
@@ -105,7 +106,12 @@ asio::awaitable<api::Asked<void>> Wiring::write(api::SideWrite side) {
     co_return std::unexpected(kNoAnswer);
   }
   if (!*answer) co_return std::unexpected(answer->error());
+  if (of_webhooks) webhooks_.look_again();
   co_return api::Asked<void>{};
+}
+
+asio::awaitable<api::Delivery> Wiring::try_webhook(store::WebhookRow webhook) {
+  return Webhooks::try_out(std::move(webhook), now());
 }
 
 template <class T, class Make>

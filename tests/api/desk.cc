@@ -131,10 +131,16 @@ asio::awaitable<Asked<void>> Desk::write(SideWrite side) {
   out.now = clock;
   if (auto* log = std::get_if<WriteLog>(&side)) out.logs.push_back(std::move(log->chunk));
   if (auto* token = std::get_if<WriteToken>(&side)) out.tokens.push_back(std::move(token->row));
+  if (auto* hook = std::get_if<WriteWebhook>(&side)) out.webhooks.push_back(std::move(hook->row));
+  if (auto* step = std::get_if<WriteWebhookStep>(&side)) {
+    out.webhook_steps.push_back(std::move(step->step));
+  }
   if (auto* dag = std::get_if<WriteDag>(&side)) out.dags.push_back(std::move(dag->row));
   commit(std::move(out));
   co_return Asked<void>{};
 }
+
+asio::awaitable<Delivery> Desk::try_webhook(store::WebhookRow) { co_return delivery; }
 
 asio::awaitable<Asked<core::Explanation>> Desk::explain(TaskId task) {
   if (unserved) co_return std::unexpected(*unserved);
@@ -175,6 +181,12 @@ void Desk::advance(Duration duration) {
     clock = std::min(end, clock + state->policy.sweep);
     step(core::Tick{});
   }
+}
+
+void Desk::forget_events() {
+  store::Retention keep;
+  keep.events_for = seconds(1);
+  must(store_->writer().sweep(keep, clock + hours(1), 10'000).has_value(), "not swept");
 }
 
 void Desk::step(const core::Command& command) { run(command, RequestId{}); }

@@ -47,6 +47,7 @@ class Desk : public Backend {
   boost::asio::awaitable<Asked<core::ReplyBody>> ask_sync(
       core::Sync sync, std::function<boost::asio::awaitable<void>()> closed) override;
   boost::asio::awaitable<Asked<void>> write(SideWrite side) override;
+  boost::asio::awaitable<Delivery> try_webhook(store::WebhookRow webhook) override;
   boost::asio::awaitable<Asked<core::Explanation>> explain(TaskId task) override;
   boost::asio::awaitable<Asked<std::vector<QueueDepth>>> queues() override;
   boost::asio::awaitable<store::Result<void>> read(Read read) override;
@@ -58,13 +59,16 @@ class Desk : public Backend {
 
   // Time passes, with a tick at least every sweep.
   void advance(Duration duration);
+  // The store keeps none of the events there were; the feed may.
+  void forget_events();
   // Steps one command that nobody waits for.
   void step(const core::Command& command);
 
   Instant clock;
   DeskFeed feed;
   std::optional<UnservedError> unserved;  // every command gets this
-  bool store_up = true;                   // false: reads fail
+  Delivery delivery{.taken = true, .status = 204, .trouble = {}, .retry_after = {}, .took = {}};
+  bool store_up = true;  // false: reads fail
   std::string metrics_text = "vortex_leader 1\n";
   std::optional<core::State> state;
 

@@ -138,6 +138,17 @@ std::vector<Bad> bad_fleet() {
       {"POST", "/api/tokens", R"({"name":"a b","role":"viewer"})", 422, "VX-REQ-002"},
       {"POST", "/api/tokens", R"({"name":"a","role":"root"})", 422, "VX-REQ-002"},
       {"DELETE", "/api/tokens/none", "", 404, "VX-AUTH-006"},
+      {"POST", "/api/webhooks", R"({"name":"a"})", 422, "VX-REQ-002"},
+      {"POST", "/api/webhooks", R"({"name":"a","url":"ftp://h/"})", 422, "VX-REQ-002"},
+      {"POST", "/api/webhooks", R"({"name":"a","url":"http://u:p@h/"})", 422, "VX-REQ-002"},
+      {"POST", "/api/webhooks", R"({"name":"a/b","url":"http://h/"})", 422, "VX-REQ-002"},
+      {"POST", "/api/webhooks", R"({"name":"a","url":"http://h/","kinds":[]})", 422, "VX-REQ-002"},
+      {"POST", "/api/webhooks", R"({"name":"a","url":"http://h/","kinds":["run_compelte"]})", 422,
+       "VX-REQ-002"},
+      {"POST", "/api/webhooks", R"({"name":"a","url":"http://h/","after":-1})", 422, "VX-REQ-002"},
+      {"GET", "/api/webhooks/none", "", 404, "VX-HOOK-002"},
+      {"POST", "/api/webhooks/none/test", "", 404, "VX-HOOK-002"},
+      {"DELETE", "/api/webhooks/none", "", 404, "VX-HOOK-002"},
   };
 }
 

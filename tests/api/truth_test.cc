@@ -11,13 +11,18 @@ namespace vortex::api {
 namespace {
 
 void walk_system(Client& client) {
-  for (const char* path :
-       {"/health", "/livez", "/readyz", "/metrics", "/api/status", "/api/timings", "/api/settings",
-        "/api/openapi.json", "/api/events", "/api/tokens", "/api/machines", "/api/queues"}) {
+  for (const char* path : {"/health", "/livez", "/readyz", "/metrics", "/api/status",
+                           "/api/timings", "/api/settings", "/api/openapi.json", "/api/events",
+                           "/api/tokens", "/api/webhooks", "/api/machines", "/api/queues"}) {
     EXPECT_EQ(client.get(path).status, 200) << path;
   }
   client.post("/api/tokens", R"({"name":"t","role":"viewer"})");
   client.erase("/api/tokens/t");
+  client.post("/api/webhooks", R"({"name":"ci","url":"http://ci/","dag":"etl","after":0})");
+  client.get("/api/webhooks/ci");
+  client.get("/api/webhooks");
+  client.post("/api/webhooks/ci/test");
+  client.erase("/api/webhooks/ci");
   client.post("/api/queues/slow/pause");
   client.post("/api/queues/slow/resume");
 }

@@ -56,12 +56,14 @@ TEST(Batch, AnswersAloneWriteNothing) {
 }
 
 TEST(Batch, WhatTheShellAddsIsWrittenToo) {
-  for (int kind = 0; kind < 4; ++kind) {
+  for (int kind = 0; kind < 6; ++kind) {
     Batch batch;
     if (kind == 0) batch.add(store::LogChunk{});
     if (kind == 1) batch.add(store::TokenRow{});
     if (kind == 2) batch.add(store::DagRow{});
     if (kind == 3) batch.expire(RunId{1});
+    if (kind == 4) batch.add(store::WebhookRow{});
+    if (kind == 5) batch.add(store::WebhookStep{});
     EXPECT_FALSE(batch.writes_nothing()) << kind;
   }
 }

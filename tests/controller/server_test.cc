@@ -55,6 +55,18 @@ TEST(Server, WhatWasAcknowledgedIsThereAfterARestart) {
   EXPECT_EQ(state_of(server, "/api/runs/" + run), "Completed");
 }
 
+TEST(Server, TheLastEventIsKnownAfterARestart) {
+  TestServer server;
+  for (int i = 0; i < 3; ++i) server.submit(kOneTask);
+  const auto last = [&] {
+    return server.get("/api/events?limit=1").body.at("last_seq").to_number<std::int64_t>();
+  };
+  const std::int64_t before = last();
+  ASSERT_GT(before, 1);
+  server.again();
+  EXPECT_GE(last(), before);
+}
+
 TEST(Server, V04_AResultThatComesAfterARestartCounts) {
   TestServer server;
   const std::string run = server.submit(kOneTask);

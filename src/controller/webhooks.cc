@@ -1,0 +1,116 @@
+#include "controller/webhooks.h"
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
+
+namespace vortex::controller {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr auto kLookEvery = std::chrono::seconds(5);
+constexpr auto kLookForLead = std::chrono::milliseconds(100);
+
+void report(const Courier::Say& say, const std::exception_ptr& error) {
+  if (!error) return;
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    say(fmt::format("webhooks failed: {}", e.what()));
+  }
+}
+
+}  // namespace
+
+void Webhooks::start(asio::io_context& io) {
+  strand_.emplace(asio::make_strand(io));
+  auto bell = std::make_shared<Bell>(*strand_);
+  bell_ = bell;
+  asio::co_spawn(*strand_, watch(std::move(bell)),
+                 [this](const std::exception_ptr& error) { report(say_, error); });
+}
+
+void Webhooks::look_again() {
+  if (!strand_) return;
+  asio::post(*strand_, [bell = bell_] {
+    if (const auto held = bell.lock()) held->timer.cancel();
+  });
+}
+
+void Webhooks::stop() { strand_.reset(); }
+
+asio::awaitable<void> Webhooks::watch(std::shared_ptr<Bell> bell) {
+  while (true) {
+    const bool leads = backend_.health().leads;
+    if (leads) {
+      co_await match_rows();
+    } else {
+      end_all();
+    }
+    bell->timer.expires_after(leads ? std::chrono::milliseconds(kLookEvery) : kLookForLead);
+    co_await bell->timer.async_wait(asio::as_tuple(asio::use_awaitable));
+  }
+}
+
+asio::awaitable<void> Webhooks::match_rows() {
+  std::optional<store::Result<std::vector<store::WebhookRow>>> got;
+  api::Backend::Read read = [&got](store::Reader& reader) { got.emplace(reader.webhooks()); };
+  const store::Result<void> done = co_await backend_.read(std::move(read));
+  if (!done || !got || !*got) co_return;
+  std::map<std::string, const store::WebhookRow*> wanted;
+  for (const store::WebhookRow& row : **got) wanted.emplace(row.name, &row);
+  for (auto at = couriers_.begin(); at != couriers_.end();) {
+    const auto courier = at->second.lock();
+    const auto row = wanted.find(at->first);
+    const bool same =
+        courier && row != wanted.end() && courier->row().created_at == row->second->created_at;
+    if (same) {
+      ++at;
+      continue;
+    }
+    if (courier) courier->stop();
+    at = couriers_.erase(at);
+  }
+  for (const auto& [name, row] : wanted) {
+    if (!couriers_.contains(name)) begin(*row);
+  }
+}
+
+void Webhooks::begin(const store::WebhookRow& row) {
+  auto courier = std::make_shared<Courier>(
+      Courier::Parts{asio::any_io_executor(*strand_), backend_, say_}, row);
+  couriers_[row.name] = courier;
+  asio::co_spawn(*strand_, Courier::run(std::move(courier)),
+                 [this](const std::exception_ptr& error) { report(say_, error); });
+}
+
+void Webhooks::end_all() {
+  for (const auto& [name, held] : couriers_) {
+    if (const auto courier = held.lock()) courier->stop();
+  }
+  couriers_.clear();
+}
+
+asio::awaitable<api::Delivery> Webhooks::try_out(store::WebhookRow row, Instant now) {
+  const auto address = net::parse_web_address(row.url);
+  if (!address) {
+    api::Delivery none;
+    none.trouble = "its address can not be read";
+    co_return none;
+  }
+  const Receiver receiver{*address, std::move(row.secret)};
+  net::Client client(co_await asio::this_coro::executor, client_config(receiver));
+  const WebhookMessage message = make_trial(row.name, now);
+  co_return co_await deliver(client, receiver, message);
+}
+
+}  // namespace vortex::controller
