@@ -135,7 +135,9 @@ std::size_t kill_of_records(const std::string& folder) {
     if (!name.ends_with(kRecordEnding)) continue;
     const RecordContents record = read_record(path_in(folder, name));
     if (record.boot_id != boot_id()) continue;
-    killed += kill_recorded(record);
+    // The ids that a container's worker wrote are those of others here; the record of the container
+    // itself has the one that ends them all.
+    if (is_of_own_pid_space(record)) killed += kill_recorded(record);
     if (!record.work_dir.empty()) killed += kill_carriers(record.work_dir);
   }
   return killed;

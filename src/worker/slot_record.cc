@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "worker/fd.h"
@@ -25,7 +26,7 @@ struct Head {
   char boot_id[40];
   char work_dir[1024];
   std::uint32_t entries;
-  std::uint32_t unused;
+  std::uint32_t pid_space;
 };
 
 // Valid while pid is not 0; pid is written last and cleared first.
@@ -64,6 +65,16 @@ std::string boot_id() {
   return text;
 }
 
+std::uint32_t own_pid_space() {
+  struct stat space{};
+  if (::stat("/proc/self/ns/pid", &space) != 0) return 0;
+  return static_cast<std::uint32_t>(space.st_ino);
+}
+
+bool is_of_own_pid_space(const RecordContents& record) {
+  return record.pid_space == 0 || record.pid_space == own_pid_space();
+}
+
 bool is_alive(const RecordedProcess& process) {
   const auto stat = process.pid > 0 ? read_process_stat(process.pid) : std::nullopt;
   if (!stat || stat->state == 'Z') return false;
@@ -100,6 +111,7 @@ std::expected<SlotRecord, std::string> SlotRecord::create(const Config& config) 
   copy_text(head.boot_id, boot_id());
   copy_text(head.work_dir, config.work_dir);
   head.entries = entries;
+  head.pid_space = config.pid_space;
   if (::rename(draft.c_str(), config.path.c_str()) != 0) return fault();
   return record;
 }
@@ -145,6 +157,7 @@ RecordContents read_record(const std::string& path) {
   if (std::memcmp(head.magic, kMagic, sizeof(kMagic)) != 0) return contents;
   contents.boot_id = text_of(head.boot_id);
   contents.work_dir = text_of(head.work_dir);
+  contents.pid_space = head.pid_space;
   for (std::size_t i = 0; i < head.entries; ++i) {
     const std::size_t at = sizeof(head) + i * sizeof(Entry);
     Entry entry;

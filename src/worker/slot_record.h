@@ -6,7 +6,8 @@
 // The file is mapped: a change costs a few stores, and kill -9 at any moment loses none. It says
 // nothing after a restart of the machine, and needs no sync to disk for that reason. A process is
 // named by its id and the span of time in which it must have been started, so that an id that was
-// used again is recognised. On disk: append-only. One writer, on the executor's thread.
+// used again is recognised. Ids mean something only in the process space they were written in,
+// which the file names as well. On disk: append-only. One writer, on the executor's thread.
 
 #include <cstdint>
 #include <expected>
@@ -22,6 +23,8 @@ namespace vortex::worker {
 
 // The identity of this start of the machine.
 std::string boot_id();
+// The process space of the caller (its namespace), as a number; 0: not known.
+std::uint32_t own_pid_space();
 
 struct RecordedProcess {
   pid_t pid = 0;
@@ -39,6 +42,7 @@ class SlotRecord {
     std::string path;
     std::uint32_t slots = 0;
     std::string work_dir;  // tasks have paths below it in their environment
+    std::uint32_t pid_space = own_pid_space();
   };
   static std::expected<SlotRecord, std::string> create(const Config& config);
 
@@ -66,8 +70,11 @@ class SlotRecord {
 struct RecordContents {
   std::string boot_id;
   std::string work_dir;
+  std::uint32_t pid_space = 0;  // 0: an older file, which knew of one only
   std::vector<RecordedProcess> processes;
 };
+// Whether its ids mean the same to the caller.
+bool is_of_own_pid_space(const RecordContents& record);
 // What a record says; nothing at all when it is damaged or of another kind.
 RecordContents read_record(const std::string& path);
 // The attempts whose processes are recorded.

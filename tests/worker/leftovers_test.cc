@@ -131,6 +131,48 @@ TEST(SlotRecordFile, NamesProcessesOfThisBootOnly) {
   EXPECT_TRUE(read_record(path).processes.empty());
 }
 
+// A record, left behind by a dead supervisor, that names a living process.
+class RecordOfAnother : public testing::Test {
+ protected:
+  void SetUp() override {
+    from_ = boot_clock_now();
+    child_ = ::fork();
+    if (child_ == 0) {
+      for (;;) ::pause();
+    }
+  }
+  void TearDown() override {
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+  }
+  std::size_t killed(std::uint32_t pid_space) {
+    {
+      auto folder = SupervisorFolder::open({.state_dir = state_.path(), .name = "gone"});
+      auto record = SlotRecord::create({.path = folder->record_path("gone-1"),
+                                        .slots = 1,
+                                        .work_dir = "/nowhere",
+                                        .pid_space = pid_space});
+      record->set({}, {.pid = child_, .from = from_, .until = boot_clock_now()});
+    }
+    return kill_leftovers(state_.path()).processes;
+  }
+
+ private:
+  TempFolder state_;
+  Instant from_;
+  pid_t child_ = -1;
+};
+
+TEST_F(RecordOfAnother, ProcessSpaceKillsNobody) {
+  EXPECT_EQ(killed(own_pid_space() + 1), 0U) << "the id is that of somebody else here";
+}
+
+TEST_F(RecordOfAnother, SupervisorOfThisProcessSpaceIsFollowed) {
+  EXPECT_EQ(killed(own_pid_space()), 1U);
+}
+
+TEST_F(RecordOfAnother, VersionThatKnewOfOneSpaceIsFollowed) { EXPECT_EQ(killed(0), 1U); }
+
 TEST_P(Leftovers, OfADeadWorkerAreKilledAndThoseOfALivingOneAreNot) {
   const auto fork_tree = [](const WorkerGroup& group) {
     int ready[2];
