@@ -26,6 +26,22 @@ LoadedSettings finished(const SettingsDraft& draft, std::vector<std::string> not
   return loaded;
 }
 
+// A root that no container will have is a mistake, not a wish.
+std::optional<SettingsError> unused_root(const SettingsDraft& draft) {
+  constexpr std::string_view kLauncher = "worker.launcher";
+  constexpr std::string_view kRoot = "worker.container_root";
+  const auto value = [&](std::string_view key) { return draft.slots()[*find_setting(key)].value; };
+  if (draft.refused(kLauncher) || std::get<std::string>(value(kRoot)).empty()) return std::nullopt;
+  const auto launcher = static_cast<Launcher>(std::get<SettingChoice>(value(kLauncher)).index);
+  if (launcher == Launcher::kContainer) return std::nullopt;
+  return SettingsError{
+      .fault = SettingsFault::kRuleBroken,
+      .key = std::string(kRoot),
+      .message = fmt::format("{} is set, but the launcher starts no containers", kRoot),
+      .places = {draft.described(kRoot), draft.described(kLauncher)},
+      .help = fmt::format("set {} = \"container\", or leave out the root", kLauncher)};
+}
+
 }  // namespace
 
 std::expected<LoadedSettings, std::vector<SettingsError>> load_settings(
@@ -39,6 +55,7 @@ std::expected<LoadedSettings, std::vector<SettingsError>> load_settings(
   std::vector<std::string> notices = derive_timing(draft);
   std::vector<SettingsError> errors = std::move(collected.errors);
   for (SettingsError& error : broken_rules(draft)) errors.push_back(std::move(error));
+  if (auto error = unused_root(draft)) errors.push_back(*std::move(error));
   if (!errors.empty()) return std::unexpected(std::move(errors));
   return finished(draft, std::move(notices));
 }

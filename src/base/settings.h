@@ -22,6 +22,7 @@ namespace vortex {
 enum class Tuning : std::uint8_t { kLan, kStandard, kWan, kTesting };
 enum class LogLevel : std::uint8_t { kTrace, kDebug, kInfo, kWarn, kError };
 enum class SpawnBackoff : std::uint8_t { kExponential, kLinear, kFixed };
+enum class Launcher : std::uint8_t { kSubprocess, kContainer };
 
 // Members carry no defaults: those are in the table. Use default_settings() for them.
 struct ControllerSettings {
@@ -65,6 +66,8 @@ struct WorkerSettings {
   Duration spawn_backoff_max{};
   bool auto_respawn = false;
   std::uint32_t max_respawn_attempts = 0;
+  Launcher launcher{};
+  std::string container_root;  // empty: tasks see the file system of the machine
 };
 
 struct DatabaseSettings {

@@ -68,10 +68,10 @@ std::string rules() {
 }
 
 std::string entry(const SettingSpec& spec) {
+  const std::string fallback = spec.fallback.empty() ? "empty" : fmt::format("`{}`", spec.fallback);
   return fmt::format(
-      "\n### `{}`\n\n{}\n\n- Takes {}. Default: `{}`.\n- Environment: `{}`. Flag: `{}`.\n",
-      spec.full_key(), spec.doc, expectation(spec), spec.fallback, spec.environment_name(),
-      spec.flag());
+      "\n### `{}`\n\n{}\n\n- Takes {}. Default: {}.\n- Environment: `{}`. Flag: `{}`.\n",
+      spec.full_key(), spec.doc, expectation(spec), fallback, spec.environment_name(), spec.flag());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ template <auto Member>
 constexpr auto kStore = &store_in<&Settings::worker, Member>;
 
 constexpr std::string_view kBackoffs[] = {"exponential", "linear", "fixed"};
+constexpr std::string_view kLaunchers[] = {"subprocess", "container"};
 
 constexpr SettingSpec kRows[] = {
     {.section = "worker",
@@ -97,6 +98,23 @@ constexpr SettingSpec kRows[] = {
      .range = {0, 20},
      .doc = "How often that happens for one worker before the supervisor gives up. 0: never.",
      .store = kStore<&W::max_respawn_attempts>},
+    {.section = "worker",
+     .key = "launcher",
+     .kind = SettingKind::kChoice,
+     .fallback = "subprocess",
+     .choices = kLaunchers,
+     .doc =
+         "How a worker process is started: as a plain process of the supervisor, or as the first "
+         "process of a container of its own, with processes, mounts and host name apart from the "
+         "machine's.",
+     .store = kStore<&W::launcher>},
+    {.section = "worker",
+     .key = "container_root",
+     .kind = SettingKind::kText,
+     .fallback = "",
+     .doc = "The folder that tasks have as their root, such as an unpacked image; only with the "
+            "launcher `container`. Empty: the root of the machine.",
+     .store = kStore<&W::container_root>},
 };
 
 }  // namespace

@@ -68,7 +68,8 @@ ValueResult value_from_text(const SettingSpec& spec, std::string_view text) {
     case SettingKind::kChoice:
       return choice_of(spec, text);
     case SettingKind::kText:
-      if (text.empty()) return std::unexpected(wrong_type(spec));
+      // Nothing is a value only where it is the default.
+      if (text.empty() && !spec.fallback.empty()) return std::unexpected(wrong_type(spec));
       return std::string(text);
     case SettingKind::kCount:
     case SettingKind::kSeconds:

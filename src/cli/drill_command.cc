@@ -61,6 +61,9 @@ ExitCode run(const Context& context, const DrillFlags& flags) {
   if (!load(context)) return ExitCode::kInvalid;
   drill::DrillConfig config;
   config.settings = context.setting_flags;
+  // It kills by the ids that tasks and workers tell, and in a container these are other ones.
+  config.settings.insert(config.settings.end(),
+                         {"--worker.launcher=subprocess", "--worker.container-root="});
   const std::array<std::uint32_t, 3> kills{flags.workers, flags.hosts, flags.freezes};
   const bool live = is_terminal(STDERR_FILENO) && !context.quiet;
   if (context.output == Output::kTable) {

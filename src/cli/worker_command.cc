@@ -1,5 +1,6 @@
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -37,11 +38,14 @@ struct WorkerFlags {
   double cpu = 0;
   std::string state_dir;
   std::string work_dir;
+  std::string launcher;
+  std::string container_root;
   // Between the supervisor and its worker processes.
   std::string process;
   std::uint64_t incarnation = 0;
   std::string record_path;
   std::string supervisor;
+  std::string machine;
   int news_fd = -1;
 };
 
@@ -111,9 +115,37 @@ bool read_resources(const WorkerFlags& flags, WorkerInfo& info) {
   return true;
 }
 
+// The settings that have a short flag here.
+Context with_short_flags(Context context, const WorkerFlags& flags) {
+  const auto set = [&context](const char* flag, const std::string& value) {
+    if (!value.empty()) context.setting_flags.push_back(fmt::format("{}={}", flag, value));
+  };
+  set("--worker.launcher", flags.launcher);
+  set("--worker.container-root", flags.container_root);
+  return context;
+}
+
+// The folders that a container must find under the same name. False: told to the user.
+bool find_folders(const WorkerFlags& flags, worker::WorkerOptions& options) {
+  std::error_code fault;
+  options.state_dir = flags.state_dir.empty() ? default_state_dir() : flags.state_dir;
+  options.work_dir = flags.work_dir.empty() ? default_work_dir() : flags.work_dir;
+  options.work_dir = std::filesystem::absolute(options.work_dir, fault).lexically_normal().string();
+  std::string& root = options.settings.worker.container_root;
+  if (root.empty()) return true;
+  const auto whole = std::filesystem::canonical(root, fault);
+  if (fault || !std::filesystem::is_directory(whole, fault)) {
+    complain(fmt::format("worker.container_root: {} is not a directory", root),
+             "give the folder of an unpacked image");
+    return false;
+  }
+  root = whole.string();
+  return true;
+}
+
 std::optional<worker::WorkerOptions> worker_options(const Context& context,
                                                     const WorkerFlags& flags) {
-  auto loaded = load(context);
+  auto loaded = load(with_short_flags(context, flags));
   if (!loaded) return std::nullopt;
   worker::WorkerOptions options;
   options.settings = loaded->settings;
@@ -126,7 +158,8 @@ std::optional<worker::WorkerOptions> worker_options(const Context& context,
   const net::Endpoint& first = options.controllers.front().endpoint;
   options.url = fmt::format("http://{}:{}", first.host, first.port);
   WorkerInfo& info = options.info;
-  info.machine = MachineId(host_name());
+  // In a container the host has the name of the worker.
+  info.machine = MachineId(flags.machine.empty() ? host_name() : flags.machine);
   info.zone = flags.zone;
   info.group = flags.group;
   info.slots = flags.slots > 0 ? flags.slots : std::max(1U, std::thread::hardware_concurrency());
@@ -137,8 +170,7 @@ std::optional<worker::WorkerOptions> worker_options(const Context& context,
     list->erase(std::unique(list->begin(), list->end()), list->end());
   }
   if (!read_labels(flags, info) || !read_resources(flags, info)) return std::nullopt;
-  options.state_dir = flags.state_dir.empty() ? default_state_dir() : flags.state_dir;
-  options.work_dir = flags.work_dir.empty() ? default_work_dir() : flags.work_dir;
+  if (!find_folders(flags, options)) return std::nullopt;
   return options;
 }
 
@@ -196,6 +228,7 @@ void add_hidden(CommandSpec command, WorkerFlags& flags) {
   command.option("--incarnation", flags.incarnation).hidden();
   command.option("--record", flags.record_path).hidden();
   command.option("--supervisor", flags.supervisor).hidden();
+  command.option("--machine", flags.machine).hidden();
   command.option("--news-fd", flags.news_fd).hidden();
 }
 
@@ -225,10 +258,20 @@ void add_worker(CommandSpec app, Command& chosen) {
   command.option("--state-dir", flags->state_dir, "What must be cleaned up after a crash")
       .default_text(default_state_dir());
   command.option("--work-dir", flags->work_dir, "Files of tasks").default_text(default_work_dir());
+  command
+      .option("--launcher", flags->launcher,
+              "Start worker processes plainly (subprocess) or each in a container of its own")
+      .value_name("WORD")
+      .default_text("subprocess");
+  command
+      .option("--container-root", flags->container_root,
+              "Root of tasks in a container, such as an unpacked image (default: the machine's)")
+      .value_name("DIR");
   add_hidden(command, *flags);
   command.example(
       "vortex worker --server http://controller:8080 --slots 8\n"
-      "vortex worker --count 2 --queue gpu --label gpu=a100 --memory 64GiB");
+      "vortex worker --count 2 --queue gpu --label gpu=a100 --memory 64GiB\n"
+      "vortex worker --launcher container --container-root /srv/images/small");
   command.on_chosen(chosen, [flags](Context& context) { return work(context, *flags); });
 }
 

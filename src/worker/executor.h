@@ -55,6 +55,7 @@ struct ExecutorConfig {
   std::uint32_t processes_max = 4096;    // of one task, where it can be limited; 0: no limit
   std::string record_path;               // see slot_record.h; empty: none is kept
   std::vector<std::string> environment;  // NAME=value, of every task; empty: the worker's own
+  int root = -1;  // descriptor of the folder that tasks have as their root; -1: the worker's
   std::function<void(const std::string&)> notice = [](const std::string&) {};  // for the log
 };
 

@@ -108,6 +108,7 @@ class Runner {
   std::vector<std::byte> buffer_;
   TaskSpawner spawner_;
   SpawnOrder spawn_;
+  Fd root_;  // of tasks; none: the runner's own
   std::optional<Task> task_;
 };
 
@@ -155,6 +156,12 @@ Runner::Turn Runner::take_order() {
       break;
     case OrderKind::kKill:
       if (task_) kill(millis(order.grace_ms));
+      break;
+    case OrderKind::kRoot:
+      // Without it tasks would run in the wrong place.
+      if (packet.fd_count == 0) return Turn::kEnd;
+      root_ = std::move(packet.fds[0]);
+      spawn_.root = root_.get();
       break;
   }
   return control_ ? Turn::kGoOn : Turn::kEnd;

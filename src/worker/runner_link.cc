@@ -113,6 +113,8 @@ void RunnerLink::join(std::span<const Fd> entrances) {
   if (!fds.empty()) send({.kind = OrderKind::kJoin}, {}, fds);
 }
 
+void RunnerLink::set_root(int folder) { send({.kind = OrderKind::kRoot}, {}, {&folder, 1}); }
+
 void RunnerLink::start_task(const StartTexts& texts, int output) {
   Order order{.kind = OrderKind::kStart, .argc = texts.argc, .envc = texts.envc};
   order.payload_bytes = texts.payload.size();

@@ -42,6 +42,8 @@ class RunnerLink : public std::enable_shared_from_this<RunnerLink> {
   pid_t pid() const { return pid_; }
   // Makes it enter these groups before it starts anything.
   void join(std::span<const Fd> entrances);
+  // Its tasks have this folder as their root.
+  void set_root(int folder);
   void start_task(const StartTexts& texts, int output);
   void kill_task(Duration grace);
 

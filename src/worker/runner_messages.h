@@ -22,6 +22,7 @@ enum class OrderKind : std::uint32_t {
   kJoin = 1,  // descriptors: files `cgroup.procs` to enter, before anything is started
   kStart,     // descriptors: the output's write end, then the payload unless it is inline
   kKill,      // TERM, then KILL after the grace; a shorter grace replaces a longer one
+  kRoot,      // descriptor: the folder that tasks have as their root, before anything is started
 };
 
 // The payload of kStart: argv, then environment, then the working directory, each text closed by

@@ -110,6 +110,7 @@ std::optional<Slot::Fault> Slot::begin_runner() {
   }
   link_ = std::move(*link);
   link_->join(group_.entrances());
+  if (config.root >= 0) link_->set_root(config.root);
   host_.record.set({.slot = number_, .role = SlotRecord::Role::kRunner},
                    {.pid = link_->pid(), .from = before, .until = boot_clock_now()});
   return std::nullopt;

@@ -1,6 +1,11 @@
 #pragma once
 // Starts one worker process of a supervisor: in a process group of its own, so that Ctrl-C on the
 // terminal reaches the supervisor alone, and inside its group, so that nothing of it can get away.
+//
+// With the launcher `container` it is the first process of namespaces of its own: processes,
+// mounts, IPC and host name (container.h does the rest, inside). Its end, as seen by waitpid, then
+// is the end of all that was in there: the kernel sees to it. Where these namespaces may not be
+// made, they are made in a user namespace with the same user.
 
 #include <expected>
 #include <string>
@@ -8,6 +13,7 @@
 
 #include <sys/types.h>
 
+#include "base/settings.h"
 #include "model/ids.h"
 #include "worker/fd.h"
 #include "worker/worker_group.h"
@@ -25,6 +31,8 @@ struct SpawnRequest {
   Incarnation incarnation;
   std::string record_path;  // see slot_record.h
   std::string supervisor;   // its name
+  Launcher launcher = Launcher::kSubprocess;
+  std::string machine;  // the name of the host, which a container does not know
 };
 
 struct WorkerChild {

@@ -35,6 +35,8 @@ constexpr Duration kLongestWait = seconds(3600);
 // Beyond the time a worker may take to leave; then it is killed.
 constexpr Duration kPatience = seconds(5);
 
+constexpr SlotRecord::Place kFirstProcess{.slot = 0, .role = SlotRecord::Role::kRunner};
+
 enum class Phase : std::uint8_t { kWaiting, kRunning, kCleaning, kOver };
 
 // One worker of the target number, through all its processes.
@@ -54,6 +56,9 @@ struct Ward {
   Fd news;         // the process tells here how far it got
   int status = 0;  // kCleaning: how it ended
   std::uint32_t starts = 0;
+  // Its process as we see it: what runs in a container knows no ids that mean anything to the next
+  // supervisor. Empty without containers.
+  SlotRecord container;
 };
 
 class Supervisor {
@@ -66,6 +71,7 @@ class Supervisor {
  private:
   bool prepare();
   bool open_folder();
+  bool record_containers();
   void start_due();
   void start(Ward& ward);
   void wait_for_news();
@@ -82,6 +88,7 @@ class Supervisor {
   Duration next_wait() const;
   bool all_over() const;
   void say(const std::string& text) { options_.log(text); }
+  Launcher launcher() const { return options_.worker.settings.worker.launcher; }
 
   SupervisorOptions options_;
   LifecycleLog monitor_;
@@ -119,6 +126,19 @@ bool Supervisor::prepare() {
     if (!contained && i == 1) say("no control groups here: going by process trees");
     wards_.push_back(
         std::make_unique<Ward>(std::move(id), options_.worker.settings.worker, std::move(group)));
+  }
+  return launcher() == Launcher::kSubprocess || record_containers();
+}
+
+bool Supervisor::record_containers() {
+  for (const auto& ward : wards_) {
+    auto record = SlotRecord::create(
+        {.path = folder_->record_path(ward->id.text + ".container"), .slots = 1, .work_dir = {}});
+    if (!record) {
+      say(record.error());
+      return false;
+    }
+    ward->container = *std::move(record);
   }
   return true;
 }
@@ -161,17 +181,21 @@ void Supervisor::start(Ward& ward) {
   monitor_.write(again ? EventKind::kWorkerRespawn : EventKind::kWorkerSpawn, ward.id,
                  {{"attempt", std::int64_t{ward.starts}}});
   auto child = spawn_worker({options_.program, options_.arguments, ward.id, ward.incarnation,
-                             folder_->record_path(ward.id.text), options_.name},
+                             folder_->record_path(ward.id.text), options_.name, launcher(),
+                             options_.worker.info.machine.text},
                             ward.group);
   if (!child) {
     say(fmt::format("{}: {}", ward.id.text, child.error()));
-    ward.status = 0;
+    ward.status = W_EXITCODE(1, 0);
     return decide(ward);
   }
   ward.pid = child->pid;
+  ward.container.set(kFirstProcess,
+                     {.pid = ward.pid, .from = ward.started_at, .until = boot_clock_now()});
   ward.news = std::move(child->news);
   ward.phase = Phase::kRunning;
-  say(fmt::format("{}: started as process {}", ward.id.text, ward.pid));
+  say(fmt::format("{}: started as process {}{}", ward.id.text, ward.pid,
+                  launcher() == Launcher::kContainer ? " in a container" : ""));
 }
 
 Duration Supervisor::next_wait() const {
@@ -239,6 +263,7 @@ void Supervisor::on_end(Ward& ward, int status) {
   }
   ward.news.reset();
   ward.pid = -1;
+  ward.container.clear(kFirstProcess);
   ward.status = status;
   ward.phase = Phase::kCleaning;
 }

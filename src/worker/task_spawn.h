@@ -4,7 +4,8 @@
 //
 // The task finds: a session and process group of its own, /dev/null as stdin (the runner's own),
 // one pipe as stdout and stderr, no other descriptor, all signals at their defaults and unblocked,
-// and death by KILL when the runner dies. Precondition: every other descriptor of the caller is
+// and death by KILL when the runner dies. With a root of its own, working directory and program are
+// looked for in there. Precondition: every other descriptor of the caller is
 // closed on exec, every signal is blocked, none is ignored, and there is one thread.
 
 #include <string>
@@ -19,7 +20,8 @@ namespace vortex::worker {
 struct SpawnOrder {
   std::vector<char*> argv;   // closed by a null pointer; the program is argv[0]
   std::vector<char*> env;    // the same
-  const char* workdir = "";  // empty: where the caller is
+  const char* workdir = "";  // empty: where the caller is, or the root below
+  int root = -1;             // folder that becomes its root; -1: the caller's
   int output = -1;
   int nice = 0;  // of the task; the runner's own may be more urgent
 };

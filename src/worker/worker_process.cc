@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
 #include <memory>
 #include <optional>
@@ -13,12 +14,14 @@
 #include <boost/asio/post.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/version.h"
 #include "worker/agent_shell.h"
+#include "worker/container.h"
 #include "worker/executor.h"
 #include "worker/health.h"
 #include "worker/launch.h"
@@ -81,6 +84,7 @@ class WorkerProcess {
   int run();
 
  private:
+  std::string be_contained();
   void start_executor();
   std::string start_agent();
   agent::AgentConfig agent_config(std::string health_address) const;
@@ -93,10 +97,12 @@ class WorkerProcess {
 
   const Settings& settings() const { return options_.worker.settings; }
   const WorkerInfo& info() const { return options_.worker.info; }
+  std::string work_dir() const { return options_.worker.work_dir + "/" + info().id.text; }
 
   ProcessOptions options_;
   std::function<void(const std::string&)> log_;
   const Instant started_at_;
+  Fd root_;  // of tasks; none: the machine's
   Loop tasks_;
   Loop beat_;
   std::unique_ptr<LogShipper> shipper_;
@@ -110,6 +116,22 @@ class WorkerProcess {
   bool proved_ = false;  // has finished a task; on the tasks' thread
 };
 
+// Returns what is wrong; empty: nothing. Before there are threads.
+std::string WorkerProcess::be_contained() {
+  if (settings().worker.launcher != Launcher::kContainer) return {};
+  auto root = enter_container({info().id.text, settings().worker.container_root, work_dir()});
+  if (!root) return root.error();
+  root_ = *std::move(root);
+  ::setenv("VORTEX_CONTAINER", "1", 1);
+  return {};
+}
+
+// The kernel tells of a supervisor that dies from now on; one that is dead already no longer reads.
+bool supervisor_is_gone(int news_fd) {
+  pollfd news{.fd = news_fd, .events = 0, .revents = 0};
+  return news_fd >= 0 && ::poll(&news, 1, 0) > 0 && (news.revents & POLLERR) != 0;
+}
+
 void WorkerProcess::start_executor() {
   ShipperConfig shipper;
   shipper.controllers = options_.worker.controllers;
@@ -120,11 +142,12 @@ void WorkerProcess::start_executor() {
   shipper_ = std::make_unique<LogShipper>(tasks_.io, std::move(shipper));
   ExecutorConfig config;
   config.slots = info().slots;
-  config.work_dir = options_.worker.work_dir + "/" + info().id.text;
+  config.work_dir = work_dir();
   config.kill_grace = settings().worker.kill_grace;
   config.containment = options_.worker.containment;
   config.group = {options_.supervisor, info().id.text};
   config.record_path = options_.record_path;
+  config.root = root_.get();
   config.notice = log_;
   executor_ = std::make_unique<Executor>(tasks_.io, std::move(config), *shipper_,
                                          [this](agent::Input fact) { on_fact(std::move(fact)); });
@@ -237,6 +260,11 @@ int WorkerProcess::run() {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   // A task must not hold what tells our supervisor that we are gone.
   if (options_.news_fd >= 0) ::fcntl(options_.news_fd, F_SETFD, FD_CLOEXEC);
+  if (supervisor_is_gone(options_.news_fd)) return 1;
+  if (const std::string wrong = be_contained(); !wrong.empty()) {
+    log_(wrong);
+    return 1;
+  }
   start_executor();
   if (const std::string wrong = start_agent(); !wrong.empty()) {
     log_(wrong);

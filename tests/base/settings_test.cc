@@ -165,6 +165,30 @@ TEST(Settings, M01_RefusesAnUnknownStrategyAndHelps) {
             "   = help: did you mean 'linear'?\n");
 }
 
+TEST(Settings, M08_LauncherIsASubprocessUnlessAContainerIsAskedFor) {
+  EXPECT_EQ(default_settings().worker.launcher, Launcher::kSubprocess);
+  EXPECT_EQ(default_settings().worker.container_root, "");
+  const Settings s = settings_of(
+      from_flags({"--worker.launcher=container", "--worker.container-root", "/srv/images/small"}));
+  EXPECT_EQ(s.worker.launcher, Launcher::kContainer);
+  EXPECT_EQ(s.worker.container_root, "/srv/images/small");
+  EXPECT_EQ(settings_of(from_environment({{"VORTEX_WORKER_CONTAINER_ROOT", ""}})).worker.launcher,
+            Launcher::kSubprocess);
+}
+
+TEST(Settings, M08_RefusesAnUnknownLauncherAndARootWithoutContainer) {
+  EXPECT_EQ(errors_of(from_flags({"--worker.launcher=contianer"})),
+            "error[VX-CFG-005]: worker.launcher = contianer is not one of subprocess, container\n"
+            "  --> flag --worker.launcher\n"
+            "   = help: did you mean 'container'?\n");
+  EXPECT_EQ(errors_of(from_flags({"--worker.container-root=/srv/small"})),
+            "error[VX-CFG-006]: worker.container_root is set, but the launcher starts no "
+            "containers\n"
+            "  --> worker.container_root = /srv/small (flag --worker.container-root)\n"
+            "  --> worker.launcher = subprocess (default)\n"
+            "   = help: set worker.launcher = \"container\", or leave out the root\n");
+}
+
 TEST(Settings, AllErrorsAreCollected) {
   LoadRequest request =
       from_file("[controller]\nmax_task_retries = -1\nfoo = 1\n[database]\npool_size = \"ten\"\n");
