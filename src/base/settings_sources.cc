@@ -33,6 +33,10 @@ bool is_service_link(std::string_view name) {
          name.ends_with("_PORT") || name.find("_PORT_") != name.npos;
 }
 
+// What a task finds in its environment (worker/launch.cc) and would be taken for a setting: a task
+// may start a controller or a worker of its own.
+bool is_for_tasks(std::string_view name) { return name == "VORTEX_WORKER_PID"; }
+
 }  // namespace
 
 std::string did_you_mean(std::string_view wanted, std::string (SettingSpec::*name_of)() const) {
@@ -61,7 +65,7 @@ void Collected::take(std::size_t row, ValueResult result, std::string_view shown
 void collect_environment(const std::vector<std::pair<std::string, std::string>>& environment,
                          Collected& into) {
   for (const auto& [name, text] : environment) {
-    if (!name.starts_with("VORTEX_")) continue;
+    if (!name.starts_with("VORTEX_") || is_for_tasks(name)) continue;
     const std::string place = "environment variable " + name;
     if (const auto row = find_by(name, &SettingSpec::environment_name)) {
       into.take(*row, value_from_text(settings_table()[*row], text), text, place);

@@ -78,6 +78,14 @@ TEST(Settings, V08_EnvironmentOverridesFile) {
   EXPECT_EQ(settings_of(request).controller.heartbeat_timeout, seconds(45));
 }
 
+TEST(Settings, WhatATaskFindsInItsEnvironmentIsNoSetting) {
+  for (const char* name : {"VORTEX_RUN_ID", "VORTEX_TASK", "VORTEX_WORKER", "VORTEX_WORKER_PID",
+                           "VORTEX_CONTAINER", "VORTEX_URL", "VORTEX_TMPDIR"}) {
+    EXPECT_TRUE(load_settings({{}, {{name, "7"}}, {}})) << name;
+  }
+  EXPECT_FALSE(load_settings({{}, {{"VORTEX_WORKER_PIT", "7"}}, {}}));
+}
+
 TEST(Settings, V08_FlagOverridesEnvironment) {
   LoadRequest request = from_environment({{"VORTEX_CONTROLLER_HEARTBEAT_TIMEOUT_SECS", "45"}});
   request.flags = {"--controller.heartbeat-timeout-secs=30"};
