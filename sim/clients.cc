@@ -160,7 +160,8 @@ void Clients::again(const ErrandPtr& errand, const CallResult& result) {
   if (std::holds_alternative<NoAnswer>(result)) {
     scene_.recorder.fact(ClientInDoubt{errand->command});
   }
-  if (errand->tries == 0 || --errand->tries == 0) {
+  if (errand->tries > 0) --errand->tries;
+  if (errand->tries == 0) {
     if (errand->told) errand->told(nullptr);
     return;
   }

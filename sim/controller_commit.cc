@@ -83,7 +83,7 @@ void Controller::watch_for_stall(std::uint64_t commit) {
 // Goes around the inbox: the engine stands still while two batches wait for the store.
 void Controller::tell_store_health(bool writable) {
   store_stalled_ = !writable;
-  if (!waiting_) waiting_.emplace();
+  if (!waiting_) waiting_ = Batch{};
   if (!step_into(*waiting_, core::StoreHealth{writable})) return;
   if (writable) scene_.recorder.fact(OutageEnded{state_->term, state_->clock.last_seen()});
 }
@@ -134,7 +134,8 @@ void Controller::adopt_next() {
   const auto* retry = std::get_if<core::RetryTask>(command.get());
   const TaskId task = retry ? retry->task : std::get<core::RedriveDeadLetter>(*command).task;
   using ImagePtr = std::shared_ptr<const RunImage>;
-  const auto use = [this, command, term = state_->term, life = process_.life()](ImagePtr image) {
+  const auto use = [this, command, term = state_->term,
+                    life = process_.life()](const ImagePtr& image) {
     process_.run_in(life, [this, command, term, image] {
       if (!state_ || state_->term != term) return;
       adopt(*command, image);

@@ -177,11 +177,11 @@ Setup draw_setup(const Case& c) {
   // One stream per subject, in an order that is only ever added to: saved cases depend on it.
   Rng root(c.seed);
   Rng switches = root.fork(1);
-  Rng timings = root.fork(2);
-  Rng cluster = root.fork(3);
-  Rng strengths = root.fork(4);
-  Rng faults = root.fork(5);
-  Rng workload = root.fork(6);
+  const Rng timings = root.fork(2);
+  const Rng cluster = root.fork(3);
+  const Rng strengths = root.fork(4);
+  const Rng faults = root.fork(5);
+  const Rng workload = root.fork(6);
   Rng frame = root.fork(7);
   setup.scenario = draw_scenario(c, frame);
   const std::int64_t leases = frame.between(5, 12);

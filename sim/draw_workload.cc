@@ -112,7 +112,8 @@ RunDraft draw_run(const Setup& setup, Shape shape, Rng& rng) {
   RunDraft draft;
   draft.dag.name = fmt::format("s{}", shape.draft);
   draft.key = fmt::format("key-{}", shape.draft);
-  const std::uint64_t wanted = rng.chance(100) ? rng.between(13, 24) : rng.between(1, 12);
+  const std::int64_t drawn = rng.chance(100) ? rng.between(13, 24) : rng.between(1, 12);
+  const auto wanted = static_cast<std::uint64_t>(drawn);
   while (draft.dag.nodes.size() < wanted && shape.tasks_left > 0) {
     --shape.tasks_left;
     draft.dag.nodes.push_back(draw_node(setup, draft.dag, shape, rng));

@@ -87,7 +87,7 @@ void Executor::end_by_signal(std::uint64_t id) {
   if (it != running_.end()) ended(id, {it->second.attempt, agent::Killed{}});
 }
 
-void Executor::ended(std::uint64_t id, agent::ProcessExited exited) {
+void Executor::ended(std::uint64_t id, const agent::ProcessExited& exited) {
   running_.erase(id);
   scene_.recorder.fact(ProcessEnded{id});
   scene_.agenda.after(rng_.between(micros(10), millis(1)),
@@ -109,6 +109,7 @@ void Executor::kill(Attempt attempt) {
 
 void Executor::lose_all() {
   std::vector<std::uint64_t> ids;
+  ids.reserve(running_.size());
   for (const auto& [id, running] : running_) ids.push_back(id);
   for (const std::uint64_t id : ids) {
     ended(id, {running_.at(id).attempt, Failed{Failed::Cause::kSignal, 9, "killed"}});
@@ -117,6 +118,7 @@ void Executor::lose_all() {
 
 std::vector<Attempt> Executor::attempts() const {
   std::vector<Attempt> out;
+  out.reserve(running_.size());
   for (const auto& [id, running] : running_) out.push_back(running.attempt);
   return out;
 }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/messages.h"
@@ -26,7 +27,11 @@ class Executor {
     std::function<void()> poisoned;          // the task killed the worker process
   };
   Executor(Scene& scene, Process& process, const HostClock& clock, Callbacks callbacks, Rng rng)
-      : scene_(scene), process_(process), clock_(clock), callbacks_(callbacks), rng_(rng) {}
+      : scene_(scene),
+        process_(process),
+        clock_(clock),
+        callbacks_(std::move(callbacks)),
+        rng_(rng) {}
 
   // Which life of which worker the processes belong to from now on.
   void serve(WorkerId worker, Incarnation incarnation);
@@ -51,7 +56,7 @@ class Executor {
   void say_progress(std::uint64_t id, std::uint32_t said);
   void end_by_itself(std::uint64_t id);
   void end_by_signal(std::uint64_t id);
-  void ended(std::uint64_t id, agent::ProcessExited exited);
+  void ended(std::uint64_t id, const agent::ProcessExited& exited);
   Duration own_time(Duration d) const { return clock_.true_span(d); }
 
   Scene& scene_;

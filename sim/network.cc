@@ -49,9 +49,11 @@ void Network::clog(HostId from, HostId to, bool on) {
   Link& way = link(from, to);
   if (on) {
     ++way.clogs;
-  } else if (way.clogs > 0 && --way.clogs == 0) {
-    release(way);
+    return;
   }
+  if (way.clogs == 0) return;
+  --way.clogs;
+  if (way.clogs == 0) release(way);
 }
 
 void Network::isolate(HostId host, bool on) {

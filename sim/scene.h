@@ -25,6 +25,7 @@ struct Scene {
         board(agenda, network, s.timings.keep_alive),
         store(agenda, network, recorder, s, rng.fork(3)),
         machine_clocks(s.machine_clocks) {}
+  ~Scene() = default;
   Scene(const Scene&) = delete;
   Scene& operator=(const Scene&) = delete;
 

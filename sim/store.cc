@@ -16,10 +16,11 @@ SimStore::SimStore(Agenda& agenda, Network& network, Recorder& recorder, const S
       strength_(setup.store),
       rng_(rng) {}
 
-void SimStore::commit(HostId from, std::shared_ptr<const CommitRequest> request, CommitDone done) {
+void SimStore::commit(HostId from, std::shared_ptr<const CommitRequest> request,
+                      const CommitDone& done) {
   Question question;
   question.from = from;
-  question.serve = [request, done](SimStore& store) -> Answer {
+  question.serve = [request = std::move(request), done](SimStore& store) -> Answer {
     const CommitOutcome outcome = store.apply(*request);
     return [done, outcome] { done(outcome); };
   };
@@ -113,7 +114,8 @@ void SimStore::stall(bool on) {
     ++stalls_;
     return;
   }
-  if (stalls_ > 0 && --stalls_ > 0) return;
+  if (stalls_ > 0) --stalls_;
+  if (stalls_ > 0) return;
   for (const ExchangePtr& exchange : std::exchange(stalled_, {})) arrive(exchange);
 }
 

@@ -51,7 +51,7 @@ class SimStore {
   SimStore(Agenda& agenda, Network& network, Recorder& recorder, const Setup& setup, Rng rng);
 
   using CommitDone = std::function<void(CommitOutcome)>;
-  void commit(HostId from, std::shared_ptr<const CommitRequest> request, CommitDone done);
+  void commit(HostId from, std::shared_ptr<const CommitRequest> request, const CommitDone& done);
 
   // `serve` runs at the store at one instant: what it changes stays changed though its answer may
   // be lost. Instead of the answer comes `refused` (nothing happened) or `in_doubt`.

@@ -40,7 +40,10 @@ using LinePtr = std::shared_ptr<Line>;
 // The controller's end of the switchboard.
 class Callee {
  public:
+  Callee() = default;
   virtual ~Callee() = default;
+  Callee(const Callee&) = delete;
+  Callee& operator=(const Callee&) = delete;
   virtual bool listens() const = 0;  // false: connections are refused
   virtual void receive(const LinePtr& line, const core::Command& command) = 0;
   virtual void line_closed(const LinePtr& line) = 0;

@@ -63,10 +63,10 @@ void World::schedule_faults() {
 }
 
 Result World::run() {
-  for (std::uint32_t w = 0; w < setup_.workers.size(); ++w) {
-    const std::int64_t rate = setup_.machine_clocks[setup_.workers[w].machine].rate_ppm();
+  for (const auto& worker : setup_.workers) {
+    const std::int64_t rate = setup_.machine_clocks[worker.machine].rate_ppm();
     if (rate > kMarginPpm || rate < -kMarginPpm) {
-      scene_->recorder.fact(ClockBeyondMargin{setup_.workers[w].info.id});
+      scene_->recorder.fact(ClockBeyondMargin{worker.info.id});
     }
   }
   schedule_faults();

@@ -187,6 +187,7 @@ void read_web_address(Reading& in, NodeIx node, WebhookBody& out) {
 const std::vector<std::string_view>& event_kinds() {
   static const std::vector<std::string_view> all_kinds = [] {
     std::vector<std::string_view> all;
+    all.reserve(static_cast<std::size_t>(EventKind::kCount));
     for (int i = 0; i < static_cast<int>(EventKind::kCount); ++i) {
       all.push_back(to_text(static_cast<EventKind>(i)));
     }

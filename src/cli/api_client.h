@@ -59,6 +59,7 @@ class ApiClient {
   // From --server, --token-file and --timeout. What is wrong with them is told to the user.
   static std::expected<std::unique_ptr<ApiClient>, ExitCode> open(const Context& context);
   explicit ApiClient(ApiConfig config);
+  ~ApiClient() = default;
   ApiClient(const ApiClient&) = delete;
   ApiClient& operator=(const ApiClient&) = delete;
 

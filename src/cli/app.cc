@@ -35,7 +35,7 @@ void add_choice(CLI::App& app, const std::string& name, Enum& value,
   const auto take = [&value, &words](const std::string& text) {
     value = static_cast<Enum>(std::ranges::find(words, text) - std::begin(words));
   };
-  std::vector<std::string> allowed(std::begin(words), std::end(words));
+  const std::vector<std::string> allowed(std::begin(words), std::end(words));
   app.add_option_function<std::string>(name, take, help)
       ->check(CLI::IsMember(allowed))
       ->take_last()

@@ -65,6 +65,7 @@ std::expected<boost::json::object, Failure> run_by_prefix(ApiClient& api, const 
 
 Failure no_such_node(const DagPlan& plan, const TaskPath& path) {
   std::vector<std::string_view> names;
+  names.reserve(plan.spec.nodes.size());
   for (const NodeSpec& node : plan.spec.nodes) names.push_back(node.name);
   const std::string_view near = nearest_name(path.name, names);
   return not_found("VX-TASK-001", fmt::format("run {} has no task '{}'", path.run, path.name),

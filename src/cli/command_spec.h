@@ -15,7 +15,7 @@
 #include "base/time.h"
 #include "cli/context.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the parser calls itself so
 class App;
 class Option;
 }  // namespace CLI

@@ -46,6 +46,7 @@ void walk(std::vector<CompletionPoint>& points, const CLI::App& command, const s
 
 std::string texts(const std::vector<Word>& words) {
   std::vector<std::string_view> all;
+  all.reserve(words.size());
   for (const Word& word : words) all.push_back(word.text);
   return fmt::format("{}", fmt::join(all, " "));
 }

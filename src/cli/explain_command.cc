@@ -76,6 +76,7 @@ ExitCode list_codes(const Context& context) {
 
 ExitCode no_such_code(const std::string& code, const std::vector<Meaning>& all) {
   std::vector<std::string_view> names;
+  names.reserve(all.size());
   for (const Meaning& meaning : all) names.push_back(meaning.code);
   const std::string_view near = nearest_name(code, names);
   complain(fmt::format("there is no code '{}'", code),

@@ -55,7 +55,7 @@ void LineWriter::finish() {
   if (!rest_.empty()) put(std::exchange(rest_, {}));
 }
 
-void LineWriter::put(std::string line) {
+void LineWriter::put(const std::string& line) {
   if (pattern_ != nullptr && !pattern_->matches(line)) return;
   write_(prefix_ + line + "\n");
 }

@@ -34,7 +34,7 @@ class LineWriter {
   void finish();  // a last line without its end
 
  private:
-  void put(std::string line);
+  void put(const std::string& line);
 
   std::string prefix_;
   const LinePattern* pattern_;

@@ -40,6 +40,7 @@ std::expected<std::string, ExitCode> typed(const DagSpec& spec, const Pair& para
   const auto declared = std::ranges::find(spec.params, param.name, &ParamSpec::name);
   if (declared == spec.params.end()) {
     std::vector<std::string_view> names;
+    names.reserve(spec.params.size());
     for (const ParamSpec& known : spec.params) names.emplace_back(known.name);
     const std::string_view near = nearest_name(param.name, names);
     complain(fmt::format("'{}' has no param '{}'", spec.name, param.name),

@@ -85,7 +85,7 @@ std::string Table::text(const Look& look, Shown upto) const {
   return out;
 }
 
-Record& Record::add(std::string name, std::string value, Tone tone) {
+Record& Record::add(std::string name, const std::string& value, Tone tone) {
   lines_.push_back({std::move(name), {one_line(value), tone}});
   return *this;
 }

@@ -47,7 +47,7 @@ class Table {
 // Names and values, one pair a line: what one thing looks like.
 class Record {
  public:
-  Record& add(std::string name, std::string value, Tone tone = Tone::kPlain);
+  Record& add(std::string name, const std::string& value, Tone tone = Tone::kPlain);
   std::string text(const Look& look) const;
 
  private:

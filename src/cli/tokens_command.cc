@@ -48,7 +48,7 @@ ExitCode create_offline(Context& context, const Options& options, store::Role ro
   const auto loaded = load(context);
   if (!loaded) return ExitCode::kInvalid;
   const std::string secret = api::mint_token();
-  store::TokenRow row{options.name, role, api::hash_token(secret), wall_clock_now(), false};
+  const store::TokenRow row{options.name, role, api::hash_token(secret), wall_clock_now(), false};
   if (const auto done = write_row(loaded->settings.database.path, row); !done) {
     complain(done.error().detail, "while a controller runs, leave --offline out");
     return ExitCode::kFailed;

@@ -30,10 +30,10 @@ net::ClientConfig client_config(const AgentConfig& config) {
 }  // namespace
 
 Agent::Agent(asio::any_io_executor executor, AgentConfig config, AgentWatch watch)
-    : executor_(executor),
+    : executor_(std::move(executor)),
       config_(std::move(config)),
       watch_(std::move(watch)),
-      client_(executor, client_config(config_)),
+      client_(executor_, client_config(config_)),
       target_("/api/workers/" + config_.name + "/sync"),
       incarnation_{static_cast<std::uint64_t>(wall_clock_now().us)} {}
 

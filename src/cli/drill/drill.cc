@@ -181,10 +181,10 @@ std::string Drill::kill_one(std::uint32_t victim) {
 }
 
 std::expected<Outcome, std::string> Drill::run(std::uint32_t kills) {
-  if (std::string wrong = start(); !wrong.empty()) return std::unexpected(wrong);
+  if (const std::string wrong = start(); !wrong.empty()) return std::unexpected(wrong);
   for (std::uint32_t i = 0; i < kills; ++i) {
     config_.progress(fmt::format("{} of {}", i + 1, kills));
-    if (std::string wrong = kill_one(i % victims_->tasks()); !wrong.empty()) {
+    if (const std::string wrong = kill_one(i % victims_->tasks()); !wrong.empty()) {
       return std::unexpected(wrong);
     }
   }

@@ -31,6 +31,7 @@ class ControllerProcess {
   // Returns when it answers /readyz, or tells why it does not.
   static std::expected<std::unique_ptr<ControllerProcess>, std::string> start(
       ControllerConfig config, Duration limit = seconds(60));
+  ~ControllerProcess() = default;
   ControllerProcess(const ControllerProcess&) = delete;
   ControllerProcess& operator=(const ControllerProcess&) = delete;
 
