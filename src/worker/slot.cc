@@ -166,7 +166,10 @@ void Slot::on_word(Word word) {
                         .until = boot_clock_now(),
                         .attempt = task_->launch.attempt});
       task_->started = true;
-      return host_.tell(agent::ProcessStarted{task_->launch.attempt});
+      // A task that ends soon is told of as a whole: waking the agent costs as much as starting it.
+      // Should the worker die before, the record names what ran.
+      if (is_listening()) tell_start();
+      return;
     case WordKind::kNotStarted: {
       const Launch& launch = task_->launch;
       return could_not_start({word.code, could_not_start_text({.step = word.step,
@@ -187,9 +190,8 @@ void Slot::on_lost() {
   host_.record.clear({.slot = number_, .role = SlotRecord::Role::kRunner});
   if (!task_ || task_->status) return;
   task_->runner_lost = true;
-  if (!std::exchange(task_->started, true)) {
-    host_.tell(agent::ProcessStarted{task_->launch.attempt});  // for all we know
-  }
+  task_->started = true;  // for all we know
+  tell_start();
   kill_adopted();
 }
 

@@ -52,6 +52,7 @@ struct SlotTask {
   std::uint64_t number = 0;
   Instant ordered_at;
   bool started = false;
+  bool start_told = false;
   bool kill_asked = false;
   std::uint64_t out_of_memory_before = 0;
   std::optional<int> status;  // set: all its processes are gone
@@ -70,7 +71,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
   void kill(Duration grace);
   // Tells what is new in the files of the task.
   void look_at_files();
-  // Ships output from now on, if the task has been in the slot for a moment.
+  // Tells its start and ships output from now on, if the task has been in the slot for a moment.
   void listen(Instant now);
   bool is_listening() const { return !task_ || !unheard_; }
 
@@ -103,6 +104,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
   void linger();
   void close_log();
   void end();
+  void tell_start();
   void tell_files(SlotFiles::Moment moment);
   agent::Input result_of(SlotTask& task);
 

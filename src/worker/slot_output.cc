@@ -33,7 +33,14 @@ constexpr int kReadsAtEnd = 16;
 // To wait for output costs more than a short task writes, so at first nobody does: the pipe holds
 // what comes, and a task that ends soon is read at its end.
 void Slot::listen(Instant now) {
-  if (task_ && unheard_ && now - task_->ordered_at >= kUnheardFor) attach_output();
+  if (!task_ || !unheard_ || now - task_->ordered_at < kUnheardFor) return;
+  tell_start();
+  attach_output();
+}
+
+void Slot::tell_start() {
+  if (!task_->started || std::exchange(task_->start_told, true)) return;
+  host_.tell(agent::ProcessStarted{task_->launch.attempt});
 }
 
 void Slot::attach_output() {
@@ -117,6 +124,7 @@ void Slot::look_at_files() {
 }
 
 void Slot::tell_files(SlotFiles::Moment moment) {
+  tell_start();
   const Attempt attempt = task_->launch.attempt;
   if (auto progress = files_->new_progress()) {
     host_.tell(agent::ProcessProgress{attempt, std::move(*progress)});
@@ -135,6 +143,7 @@ void Slot::end() {
   task_->wrote_files = !files_->is_untouched();
   if (task_->wrote_files) tell_files(SlotFiles::Moment::kEnd);
   agent::Input word = result_of(*task_);
+  tell_start();
   if (task_->wrote_files) files_->clean_up();
   task_.reset();
   host_.ended(*this, std::move(word));

@@ -38,6 +38,16 @@ TEST(Executor, SignalIsTold) {
   EXPECT_EQ(summary(on.run(shell("kill -SEGV $$"))), "failed: killed by signal 11 (SEGV)");
 }
 
+TEST(Executor, AStartIsToldOnceWhetherTheTaskGoesOnOrHasEnded) {
+  Executing on;
+  const Attempt silent = on.start({"sleep", "1000"});
+  EXPECT_TRUE(on.wait([&] { return on.told[silent].started; })) << "nobody waits for its end";
+  EXPECT_FALSE(on.told[silent].over());
+  EXPECT_TRUE(on.run({"true"}).started);
+  on.executor->kill(silent);
+  EXPECT_EQ(summary(on.wait_over(silent)), "killed");
+}
+
 TEST(Executor, WhatCannotBeStartedIsExplained) {
   Executing on;
   const std::string plain = on.folder.path() + "/plain";
