@@ -31,6 +31,8 @@ class Metrics {
  public:
   explicit Metrics(bool enabled);
   ~Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
 
   void count(const Batch& batch, Duration commit_took);
   std::string text(const Gauges& gauges);

@@ -231,7 +231,7 @@ asio::awaitable<void> Wiring::watch_space() {
   }
 }
 
-void Wiring::report_own_trouble(const char* what, std::exception_ptr error) {
+void Wiring::report_own_trouble(const char* what, const std::exception_ptr& error) {
   if (!error || stopped_) return;
   try {
     std::rethrow_exception(error);

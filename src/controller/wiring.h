@@ -41,6 +41,8 @@ class Wiring : public Controller, public api::Backend, public Outlet {
  public:
   explicit Wiring(ControllerParts parts);
   ~Wiring() override;
+  Wiring(const Wiring&) = delete;
+  Wiring& operator=(const Wiring&) = delete;
 
   std::expected<void, std::string> open();
 
@@ -81,7 +83,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   boost::asio::awaitable<void> run_probe(core::Probe probe);
   boost::asio::awaitable<void> run_self_check();
   boost::asio::awaitable<void> watch_space();
-  void report_own_trouble(const char* what, std::exception_ptr error);
+  void report_own_trouble(const char* what, const std::exception_ptr& error);
   api::UnservedError unserved(Engine::Refused why) const;
 
   ControllerParts parts_;
