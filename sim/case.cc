@@ -83,6 +83,7 @@ std::string to_text(const Case& c) {
   std::string text = fmt::format("# {}\nseed {}\n", c.note, c.seed);
   if (c.scenario != Scenario::kBySeed) text += fmt::format("scenario {}\n", to_text(c.scenario));
   std::vector<std::string_view> off;
+  off.reserve(c.off.size());
   for (const FaultKind kind : c.off) off.push_back(to_text(kind));
   if (!off.empty()) text += fmt::format("off {}\n", fmt::join(off, " "));
   if (!c.no_faults.empty()) text += fmt::format("no-faults {}\n", fmt::join(c.no_faults, " "));

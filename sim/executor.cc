@@ -79,7 +79,7 @@ void Executor::end_by_itself(std::uint64_t id) {
       break;
   }
   if (running.term_sent) exited.result = agent::Killed{};
-  ended(id, std::move(exited));
+  ended(id, exited);
 }
 
 void Executor::end_by_signal(std::uint64_t id) {
