@@ -21,8 +21,8 @@ namespace asio = boost::asio;
 
 class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
  public:
-  Impl(asio::io_context& io, agent::AgentConfig config, std::vector<net::ClientConfig> controllers,
-       ShellHooks hooks)
+  Impl(asio::io_context& io, agent::AgentConfig config,
+       const std::vector<net::ClientConfig>& controllers, ShellHooks hooks)
       : io_(io), timer_(io), hooks_(std::move(hooks)), agent_(std::move(config)) {
     for (const net::ClientConfig& controller : controllers) {
       lines_.push_back({std::make_unique<net::Client>(io.get_executor(), controller),
@@ -92,9 +92,9 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
     make({send.controller, send.channel, send.call}, std::move(call), Kind::kSync);
   }
 
-  void perform(agent::StartProcess& start) { hooks_.start(std::move(start.assignment)); }
-  void perform(agent::KillProcess& kill) { hooks_.kill(kill.attempt); }
-  void perform(agent::Exit& exit) { hooks_.exited(exit.how); }
+  void perform(agent::StartProcess& start) const { hooks_.start(std::move(start.assignment)); }
+  void perform(agent::KillProcess& kill) const { hooks_.kill(kill.attempt); }
+  void perform(agent::Exit& exit) const { hooks_.exited(exit.how); }
 
   enum class Kind : std::uint8_t { kRegister, kSync };
   struct Made {
@@ -173,9 +173,8 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
 };
 
 AgentShell::AgentShell(asio::io_context& io, agent::AgentConfig config,
-                       std::vector<net::ClientConfig> controllers, ShellHooks hooks)
-    : impl_(std::make_shared<Impl>(io, std::move(config), std::move(controllers),
-                                   std::move(hooks))) {}
+                       const std::vector<net::ClientConfig>& controllers, ShellHooks hooks)
+    : impl_(std::make_shared<Impl>(io, std::move(config), controllers, std::move(hooks))) {}
 
 AgentShell::~AgentShell() { impl_->close(); }
 

@@ -39,7 +39,7 @@ struct ShellState {
 class AgentShell {
  public:
   AgentShell(boost::asio::io_context& io, agent::AgentConfig config,
-             std::vector<net::ClientConfig> controllers, ShellHooks hooks);
+             const std::vector<net::ClientConfig>& controllers, ShellHooks hooks);
   ~AgentShell();
   AgentShell(const AgentShell&) = delete;
   AgentShell& operator=(const AgentShell&) = delete;

@@ -39,6 +39,8 @@ class LogShipper : public LogSink {
  public:
   LogShipper(boost::asio::io_context& io, ShipperConfig config);
   ~LogShipper() override;
+  LogShipper(const LogShipper&) = delete;
+  LogShipper& operator=(const LogShipper&) = delete;
 
   void write(Attempt attempt, std::string_view bytes) override;
   void close(Attempt attempt, std::function<void()> flushed) override;

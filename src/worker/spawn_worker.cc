@@ -133,6 +133,7 @@ std::expected<WorkerChild, std::string> spawn_worker(const SpawnRequest& request
   ::fcntl(child.news.get(), F_SETFL, O_NONBLOCK);
   std::vector<std::string> arguments = arguments_of(request, told.get());
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   if (request.launcher == Launcher::kContainer) {

@@ -87,7 +87,7 @@ class Supervisor {
   void kill_late();
   Duration next_wait() const;
   bool all_over() const;
-  void say(const std::string& text) { options_.log(text); }
+  void say(const std::string& text) const { options_.log(text); }
   Launcher launcher() const { return options_.worker.settings.worker.launcher; }
 
   SupervisorOptions options_;

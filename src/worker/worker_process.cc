@@ -88,8 +88,8 @@ class WorkerProcess {
   void start_executor();
   std::string start_agent();
   agent::AgentConfig agent_config(std::string health_address) const;
-  void start_task(Assignment assignment);
-  void tell_supervisor(char news);
+  void start_task(const Assignment& assignment);
+  void tell_supervisor(char news) const;
   void on_fact(agent::Input fact);
   void wait_for_end();
   void on_signal();
@@ -180,7 +180,7 @@ std::string WorkerProcess::start_agent() {
   if (!server) return server.error();
   health_ = *std::move(server);
   ShellHooks hooks;
-  hooks.start = [this](Assignment assignment) { start_task(std::move(assignment)); };
+  hooks.start = [this](const Assignment& assignment) { start_task(assignment); };
   hooks.kill = [this](Attempt attempt) {
     asio::post(tasks_.io, [this, attempt] { executor_->kill(attempt); });
   };
@@ -203,7 +203,7 @@ void WorkerProcess::on_fact(agent::Input fact) {
   shell_->tell(std::move(fact));
 }
 
-void WorkerProcess::start_task(Assignment assignment) {
+void WorkerProcess::start_task(const Assignment& assignment) {
   auto launch = make_launch(assignment, {options_.worker.url, info().id.text, wall_clock_now()});
   if (!launch) {
     return shell_->tell(agent::ProcessCouldNotStart{assignment.attempt, 0, launch.error()});
@@ -212,7 +212,7 @@ void WorkerProcess::start_task(Assignment assignment) {
              [this, ready = *std::move(launch)]() mutable { executor_->start(std::move(ready)); });
 }
 
-void WorkerProcess::tell_supervisor(char news) {
+void WorkerProcess::tell_supervisor(char news) const {
   if (options_.news_fd >= 0) static_cast<void>(!::write(options_.news_fd, &news, 1));
 }
 
