@@ -12,7 +12,7 @@ struct SpawnBench {
   std::uint32_t tasks = 2'000;
   std::uint32_t workers = 2;
   std::uint32_t slots = 4;  // in all
-  std::uint32_t rounds = 5;
+  std::uint32_t rounds = 9;
 };
 
 // Prints a table and one line of JSON.
