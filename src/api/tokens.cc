@@ -4,7 +4,7 @@
 
 #include <sodium.h>
 
-#include "base/assert.h"
+#include "api/sodium_ready.h"
 
 namespace vortex::api {
 
@@ -13,15 +13,10 @@ namespace {
 constexpr std::size_t kSecretBytes = 32;
 constexpr std::size_t kHashBytes = 32;
 
-void ready() {
-  static const bool done = sodium_init() >= 0;
-  VX_ASSERT(done && "libsodium could not be initialised");
-}
-
 }  // namespace
 
 std::string mint_token() {
-  ready();
+  sodium_ready();
   std::array<unsigned char, kSecretBytes> secret{};
   randombytes_buf(secret.data(), secret.size());
   constexpr int kVariant = sodium_base64_VARIANT_URLSAFE_NO_PADDING;
@@ -32,7 +27,7 @@ std::string mint_token() {
 }
 
 std::string hash_token(std::string_view secret) {
-  ready();
+  sodium_ready();
   std::array<unsigned char, kHashBytes> hash{};
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes are bytes to the library.
   const auto* bytes = reinterpret_cast<const unsigned char*>(secret.data());

@@ -4,7 +4,7 @@
 
 #include <sodium.h>
 
-#include "base/assert.h"
+#include "api/sodium_ready.h"
 #include "codec/base64.h"
 
 namespace vortex::api {
@@ -14,11 +14,6 @@ namespace {
 constexpr std::string_view kPrefix = "whsec_";
 constexpr std::size_t kSecretBytes = 32;
 
-void ready() {
-  static const bool done = sodium_init() >= 0;
-  VX_ASSERT(done && "libsodium could not be initialised");
-}
-
 const unsigned char* bytes_of(std::string_view text) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes are bytes to the library.
   return reinterpret_cast<const unsigned char*>(text.data());
@@ -27,7 +22,7 @@ const unsigned char* bytes_of(std::string_view text) {
 }  // namespace
 
 std::string mint_webhook_secret() {
-  ready();
+  sodium_ready();
   std::string bytes(kSecretBytes, '\0');
   randombytes_buf(bytes.data(), bytes.size());
   std::string secret(kPrefix);
@@ -37,7 +32,7 @@ std::string mint_webhook_secret() {
 }
 
 std::string sign_webhook(std::string_view secret, const SignedParts& parts) {
-  ready();
+  sodium_ready();
   if (!secret.starts_with(kPrefix)) return {};
   const auto key = codec::decode_base64(secret.substr(kPrefix.size()));
   if (!key) return {};

@@ -8,6 +8,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
+#include "api/call.h"
 #include "base/clock.h"
 
 namespace vortex::controller {
@@ -57,17 +58,14 @@ asio::awaitable<void> Courier::run(std::shared_ptr<Courier> self) {
 // What memory no longer holds, one piece at a time.
 asio::awaitable<void> Courier::catch_up(std::uint64_t read_to) {
   const std::uint64_t after = progress_.after;
-  std::optional<store::Result<store::EventLines>> got;
-  api::Backend::Read read = [&got, after](store::Reader& reader) {
-    got.emplace(reader.events_after(after, kReadBytes));
-  };
-  const store::Result<void> done = co_await parts_.backend.read(std::move(read));
-  if (!done || !got || !*got) {
+  const auto lines = co_await api::fetch(parts_.backend, [after](store::Reader& reader) {
+    return reader.events_after(after, kReadBytes);
+  });
+  if (!lines) {
     co_await pause(kReadAgain);
     co_return;
   }
-  const store::EventLines& lines = **got;
-  const std::uint64_t first = lines.first_seq == 0 ? read_to + 1 : lines.first_seq;
+  const std::uint64_t first = lines->first_seq == 0 ? read_to + 1 : lines->first_seq;
   if (first > after + 1) {
     parts_.say(fmt::format("webhook {}: events {} to {} are no longer kept and were not told",
                            row_.name, after + 1, first - 1));
@@ -75,7 +73,7 @@ asio::awaitable<void> Courier::catch_up(std::uint64_t read_to) {
     progress_.after = first - 1;
     co_await save();
   }
-  co_await tell_lines(lines.lines);
+  co_await tell_lines(lines->lines);
 }
 
 asio::awaitable<void> Courier::tell_lines(std::string_view lines) {
@@ -105,11 +103,10 @@ asio::awaitable<bool> Courier::is_ours(const api::EventLine& event, RunNow& run)
   const auto id = run_of(event);
   if (!id) co_return row_.dag.empty();
   while (!stopped_) {
-    std::optional<store::Result<RunNow>> got;
-    api::Backend::Read read = [&got, id](store::Reader& reader) { got.emplace(reader.run(*id)); };
-    const store::Result<void> done = co_await parts_.backend.read(std::move(read));
-    if (done && got && *got) {
-      run = std::move(**got);
+    auto found = co_await api::fetch(parts_.backend,
+                                     [id](store::Reader& reader) { return reader.run(*id); });
+    if (found) {
+      run = *std::move(found);
       co_return row_.dag.empty() || (run && run->dag == row_.dag);
     }
     co_await pause(kReadAgain);

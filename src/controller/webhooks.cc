@@ -11,6 +11,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
+#include "api/call.h"
+
 namespace vortex::controller {
 
 namespace asio = boost::asio;
@@ -62,12 +64,11 @@ asio::awaitable<void> Webhooks::watch(std::shared_ptr<Bell> bell) {
 }
 
 asio::awaitable<void> Webhooks::match_rows() {
-  std::optional<store::Result<std::vector<store::WebhookRow>>> got;
-  api::Backend::Read read = [&got](store::Reader& reader) { got.emplace(reader.webhooks()); };
-  const store::Result<void> done = co_await backend_.read(std::move(read));
-  if (!done || !got || !*got) co_return;
+  const auto rows =
+      co_await api::fetch(backend_, [](store::Reader& reader) { return reader.webhooks(); });
+  if (!rows) co_return;
   std::map<std::string, const store::WebhookRow*> wanted;
-  for (const store::WebhookRow& row : **got) wanted.emplace(row.name, &row);
+  for (const store::WebhookRow& row : *rows) wanted.emplace(row.name, &row);
   for (auto at = couriers_.begin(); at != couriers_.end();) {
     const auto courier = at->second.lock();
     const auto row = wanted.find(at->first);
