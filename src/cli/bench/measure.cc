@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 namespace vortex::cli::bench {
 
@@ -34,6 +36,23 @@ double own_cpu_seconds() {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
   };
   return seconds(use.ru_utime) + seconds(use.ru_stime);
+}
+
+MachineTime machine_time() {
+  std::ifstream file("/proc/stat");
+  std::string name;
+  double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, irq = 0, softirq = 0, stolen = 0;
+  file >> name >> user >> nice >> system >> idle >> waiting >> irq >> softirq >> stolen;
+  const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return {.busy_seconds = (user + nice + system + irq + softirq) / ticks,
+          .idle_seconds = (idle + waiting) / ticks,
+          .stolen_seconds = stolen / ticks};
+}
+
+MachineTime operator-(const MachineTime& later, const MachineTime& earlier) {
+  return {.busy_seconds = later.busy_seconds - earlier.busy_seconds,
+          .idle_seconds = later.idle_seconds - earlier.idle_seconds,
+          .stolen_seconds = later.stolen_seconds - earlier.stolen_seconds};
 }
 
 double metric(std::string_view text, std::string_view name) {

@@ -24,6 +24,15 @@ class Samples {
 };
 
 double own_cpu_seconds();
+
+// What all processors of this machine have done since it started, as the kernel counts it.
+struct MachineTime {
+  double busy_seconds = 0;
+  double idle_seconds = 0;
+  double stolen_seconds = 0;  // a virtual machine wanted to run and was not let
+};
+MachineTime machine_time();
+MachineTime operator-(const MachineTime& later, const MachineTime& earlier);
 double seconds_of(Duration time);
 // The value of one sample line; 0 when it is not there.
 double metric(std::string_view text, std::string_view name);

@@ -83,9 +83,39 @@ double through_vortex(const local::Cluster& cluster, std::uint32_t tasks, double
   return 0;
 }
 
-double median(std::vector<double> all) {
+// One round of either side.
+struct Side {
+  double rate = 0;  // 0: it did not end
+  MachineTime machine;
+
+  double busy_us(std::uint32_t tasks) const { return machine.busy_seconds * 1e6 / tasks; }
+  double idle_share() const {
+    const double all = machine.busy_seconds + machine.idle_seconds + machine.stolen_seconds;
+    return all > 0 ? machine.idle_seconds / all : 0;
+  }
+};
+
+template <class Work>
+Side measure(const Work& work) {
+  const MachineTime before = machine_time();
+  const double rate = work();
+  return {rate, machine_time() - before};
+}
+
+template <class Part>
+double median(const std::vector<Side>& sides, const Part& part) {
+  std::vector<double> all;
+  for (const Side& side : sides) all.push_back(part(side));
   std::ranges::sort(all);
   return all[all.size() / 2];
+}
+
+// Processor time says how much work it was, also when the machine is slower for a while.
+void print_time(const char* name, const std::vector<Side>& sides, std::uint32_t tasks) {
+  const double busy = median(sides, [&](const Side& side) { return side.busy_us(tasks); });
+  const double idle = median(sides, [](const Side& side) { return side.idle_share(); });
+  fmt::print("  {:<22} {:>6.0f} us of processor time per task, {:.0f} % idle\n", name, busy,
+             idle * 100);
 }
 
 }  // namespace
@@ -105,28 +135,35 @@ std::expected<void, std::string> run_spawn_bench(const SpawnBench& bench) {
   fmt::print("spawn: {} x true, {} slots on {} workers\n", bench.tasks, bench.slots, bench.workers);
   fmt::print("  {:>8} {:>12} {:>14} {:>8}\n", "round", "bare/s", "submit->done/s", "ratio");
   // In turn: a machine that is slower for a while is so for both.
-  std::vector<double> bare;
-  std::vector<double> ours;
+  std::vector<Side> bare;
+  std::vector<Side> ours;
   std::vector<double> ratios;
   for (std::uint32_t i = 0; i < bench.rounds; ++i) {
-    bare.push_back(bare_apart(bench.tasks, bench.slots));
-    if (bare.back() == 0) return std::unexpected("`true` can not be started");
-    ours.push_back(through_vortex(**cluster, bench.tasks, bare.back() * 1.25));
-    if (ours.back() == 0) return std::unexpected("a run did not end in time");
-    ratios.push_back(ours.back() / bare.back());
-    fmt::print("  {:>8} {:>12.0f} {:>14.0f} {:>8.2f}\n", i + 1, bare.back(), ours.back(),
+    bare.push_back(measure([&] { return bare_apart(bench.tasks, bench.slots); }));
+    const double bare_rate = bare.back().rate;
+    if (bare_rate == 0) return std::unexpected("`true` can not be started");
+    ours.push_back(
+        measure([&] { return through_vortex(**cluster, bench.tasks, bare_rate * 1.25); }));
+    if (ours.back().rate == 0) return std::unexpected("a run did not end in time");
+    ratios.push_back(ours.back().rate / bare_rate);
+    fmt::print("  {:>8} {:>12.0f} {:>14.0f} {:>8.2f}\n", i + 1, bare_rate, ours.back().rate,
                ratios.back());
   }
   const double cpu = (*cluster)->controller().use().cpu_seconds;
   (*cluster)->stop();
-  const double ratio = median(ratios);
-  fmt::print("  {:>8} {:>12.0f} {:>14.0f} {:>8.2f}\n", "median", median(bare), median(ours), ratio);
-  fmt::print("  controller CPU        {:>10.1f} us per task\n",
+  std::ranges::sort(ratios);
+  const double ratio = ratios[ratios.size() / 2];
+  const double bare_rate = median(bare, [](const Side& side) { return side.rate; });
+  const double our_rate = median(ours, [](const Side& side) { return side.rate; });
+  fmt::print("  {:>8} {:>12.0f} {:>14.0f} {:>8.2f}\n", "median", bare_rate, our_rate, ratio);
+  print_time("bare loop, machine", bare, bench.tasks);
+  print_time("vortex, machine", ours, bench.tasks);
+  fmt::print("  {:<22} {:>6.0f} us of processor time per task\n", "of it, controller",
              cpu * 1e6 / (bench.tasks * (bench.rounds + 0.25)));
   fmt::print(R"({{"bench":"spawn","tasks":{},"tasks_per_s":{:.0f},"bare_tasks_per_s":{:.0f},)"
              R"("ratio":{:.3f}}})"
              "\n",
-             bench.tasks, median(ours), median(bare), ratio);
+             bench.tasks, our_rate, bare_rate, ratio);
   return {};
 }
 
