@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
@@ -31,22 +33,18 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
     }
   }
 
+  // The agent is asked on the thread that has the news: a slot that is free gets its next task at
+  // once, and the thread of the calls is woken only for a call or for an earlier wake-up.
   void tell(agent::Input input) {
-    asio::post(io_, [self = shared_from_this(), fact = std::move(input)]() mutable {
-      self->feed(std::move(fact));
-    });
-  }
-
-  void feed(agent::Input input) {
-    if (closed_ || agent_.exited()) return;
-    for (agent::Output& output : agent_.on(std::move(input), boot_clock_now())) {
-      std::visit([this](auto& order) { perform(order); }, output);
-    }
-    arm();
+    const std::scoped_lock guard(mutex_);
+    step(std::move(input));
+    if ((calls_.empty() && wake_ >= armed_for_) || std::exchange(asked_, true)) return;
+    asio::post(io_, [self = shared_from_this()] { self->attend(); });
   }
 
   // After this nothing is told or called any more.
   void close() {
+    const std::scoped_lock guard(mutex_);
     closed_ = true;
     timer_.cancel();
     for (Line& line : lines_) {
@@ -56,6 +54,7 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
   }
 
   ShellState state() const {
+    const std::scoped_lock guard(mutex_);
     ShellState out;
     out.registered = registered_;
     out.fenced = agent_.fenced();
@@ -66,12 +65,51 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
   }
 
  private:
+  using Ordered = std::variant<agent::SendRegister, agent::SendSync>;
+
   // Reports never wait behind the parked poll: each controller is called over two connections.
   struct Line {
     std::unique_ptr<net::Client> poll;
     std::unique_ptr<net::Client> report;
     std::string name;
   };
+
+  // Precondition: locked. Starts and kills are passed on before anybody else can ask the agent, so
+  // that the executor has them in the order they were decided in.
+  void step(agent::Input input) {
+    if (closed_ || agent_.exited()) return;
+    for (agent::Output& output : agent_.on(std::move(input), boot_clock_now())) {
+      std::visit([this](auto& order) { take(order); }, output);
+    }
+    wake_ = agent_.exited() ? kNever : agent_.next_wake();
+  }
+  void take(agent::StartProcess& start) const { hooks_.start(std::move(start.assignment)); }
+  void take(agent::KillProcess& kill) const { hooks_.kill(kill.attempt); }
+  void take(agent::Exit& exit) const { hooks_.exited(exit.how); }
+  void take(agent::SendRegister& send) { calls_.emplace_back(std::move(send)); }
+  void take(agent::SendSync& send) { calls_.emplace_back(std::move(send)); }
+
+  void feed(agent::Input input) {
+    {
+      const std::scoped_lock guard(mutex_);
+      step(std::move(input));
+    }
+    attend();
+  }
+
+  // Makes the calls that were decided on, in that order, and sets the timer.
+  void attend() {
+    std::vector<Ordered> calls;
+    {
+      const std::scoped_lock guard(mutex_);
+      asked_ = false;
+      calls.swap(calls_);
+      arm();
+    }
+    for (Ordered& call : calls) {
+      std::visit([this](auto& order) { perform(order); }, call);
+    }
+  }
 
   void perform(agent::SendRegister& send) {
     net::Call call;
@@ -91,10 +129,6 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
     call.limit = send.time_limit;
     make({send.controller, send.channel, send.call}, std::move(call), Kind::kSync);
   }
-
-  void perform(agent::StartProcess& start) const { hooks_.start(std::move(start.assignment)); }
-  void perform(agent::KillProcess& kill) const { hooks_.kill(kill.attempt); }
-  void perform(agent::Exit& exit) const { hooks_.exited(exit.how); }
 
   enum class Kind : std::uint8_t { kRegister, kSync };
   struct Made {
@@ -145,28 +179,42 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
     feed(agent::CallFailed{made.id, retry_after, {}});
   }
 
-  // A tick that comes too soon does no harm, so a timer is only ever set anew for an earlier time:
-  // with short tasks the wish changes thousands of times a second.
+  // Precondition: locked. A tick that comes too soon does no harm, so a timer is only ever set anew
+  // for an earlier time: with short tasks the wish changes thousands of times a second.
   void arm() {
-    const Instant wake = agent_.next_wake();
-    if (wake >= armed_for_ || closed_) return;
-    armed_for_ = wake;
-    const Duration wait = std::max(wake - boot_clock_now(), micros(0));
+    if (wake_ >= armed_for_ || closed_) return;
+    armed_for_ = wake_;
+    const Duration wait = std::max(wake_ - boot_clock_now(), micros(0));
     timer_.expires_after(std::chrono::microseconds(wait.us));
     timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
       if (error) return;
-      self->armed_for_ = kNever;
-      self->feed(agent::Tick{});
+      self->tick();
     });
+  }
+
+  void tick() {
+    {
+      const std::scoped_lock guard(mutex_);
+      armed_for_ = kNever;
+    }
+    feed(agent::Tick{});
   }
 
   asio::io_context& io_;
   asio::steady_timer timer_;
   ShellHooks hooks_;
-  agent::Agent agent_;
   std::vector<Line> lines_;
+
+  // Held for the microseconds of one step and never while anything is waited for.
+  mutable std::mutex mutex_;
+  agent::Agent agent_;
+  std::vector<Ordered> calls_;  // not made yet
+  Instant wake_ = kNever;       // when the agent wants to be asked again
   Instant armed_for_ = kNever;
+  bool asked_ = false;  // `attend` is on its way
   bool closed_ = false;
+
+  // On the thread of `io_` alone.
   bool registered_ = false;
   Instant heard_at_;
   std::string trouble_;  // told last; empty: all is well
@@ -176,8 +224,9 @@ AgentShell::AgentShell(asio::io_context& io, agent::AgentConfig config,
                        const std::vector<net::ClientConfig>& controllers, ShellHooks hooks)
     : impl_(std::make_shared<Impl>(io, std::move(config), controllers, std::move(hooks))) {}
 
-AgentShell::~AgentShell() { impl_->close(); }
+AgentShell::~AgentShell() { close(); }
 
+void AgentShell::close() { impl_->close(); }
 void AgentShell::tell(agent::Input input) { impl_->tell(std::move(input)); }
 ShellState AgentShell::state() const { return impl_->state(); }
 

@@ -2,8 +2,10 @@
 // The agent's contact with the world: it makes the calls the agent orders, wakes it in time, and
 // passes on to the executor what is to be started and killed.
 //
-// Everything runs on the one thread of `io`, which does nothing that could take long, so that
-// heartbeats are on time whatever the tasks do. `tell` may be called from any thread.
+// Calls and timers are on the one thread of `io`, which does nothing that could take long, so that
+// heartbeats are on time whatever the tasks do. `tell` may be called from any thread, asks the
+// agent there and then, and calls `start`, `kill` and `exited` before it returns: these must not
+// call back.
 
 #include <cstdint>
 #include <functional>
@@ -45,6 +47,8 @@ class AgentShell {
   AgentShell& operator=(const AgentShell&) = delete;
 
   void tell(agent::Input input);
+  // On the thread of `io`. Nothing is called any more; what is told from now on is not heard.
+  void close();
   ShellState state() const;  // on the thread of `io`
 
  private:

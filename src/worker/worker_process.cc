@@ -88,7 +88,7 @@ class WorkerProcess {
   void start_executor();
   std::string start_agent();
   agent::AgentConfig agent_config(std::string health_address) const;
-  void start_task(const Assignment& assignment);
+  void start_task(const Assignment& assignment);  // on the tasks' thread
   void tell_supervisor(char news) const;
   void on_fact(agent::Input fact);
   void wait_for_end();
@@ -180,7 +180,9 @@ std::string WorkerProcess::start_agent() {
   if (!server) return server.error();
   health_ = *std::move(server);
   ShellHooks hooks;
-  hooks.start = [this](const Assignment& assignment) { start_task(assignment); };
+  hooks.start = [this](Assignment assignment) {
+    asio::post(tasks_.io, [this, task = std::move(assignment)] { start_task(task); });
+  };
   hooks.kill = [this](Attempt attempt) {
     asio::post(tasks_.io, [this, attempt] { executor_->kill(attempt); });
   };
@@ -208,8 +210,7 @@ void WorkerProcess::start_task(const Assignment& assignment) {
   if (!launch) {
     return shell_->tell(agent::ProcessCouldNotStart{assignment.attempt, 0, launch.error()});
   }
-  asio::post(tasks_.io,
-             [this, ready = *std::move(launch)]() mutable { executor_->start(std::move(ready)); });
+  executor_->start(*std::move(launch));
 }
 
 void WorkerProcess::tell_supervisor(char news) const {
@@ -243,8 +244,9 @@ void WorkerProcess::wait_for_end() {
 void WorkerProcess::close() {
   beat_.join_in([this] {
     health_.reset();
-    shell_.reset();
+    shell_->close();
   });
+  // These may still have something to say.
   tasks_.join_in([this] {
     executor_.reset();
     shipper_.reset();
