@@ -23,6 +23,7 @@
 #include "worker/fd.h"
 #include "worker/process_tree.h"
 #include "worker/runner_messages.h"
+#include "worker/slot_record.h"
 #include "worker/task_spawn.h"
 
 namespace vortex::worker {
@@ -32,6 +33,9 @@ namespace {
 constexpr Duration kSweepFirst = millis(1);
 constexpr Duration kSweepLongest = millis(100);
 constexpr int kUrgentNice = -20;
+// From just before a process is made until it exists; longer than it takes, far shorter than it
+// takes until its id can be used again.
+constexpr Duration kBirthLongest = seconds(1);
 
 void on_child(int) {}  // only there so that the poll ends
 
@@ -73,6 +77,8 @@ class Payload {
 };
 
 struct Task {
+  Instant started{};
+  bool start_said = false;
   pid_t leader = 0;  // 0: it was reaped
   int status = 0;    // of the leader, once it was reaped
   EndedBy ended_by = EndedBy::kItself;
@@ -109,6 +115,8 @@ class Runner {
   TaskSpawner spawner_;
   SpawnOrder spawn_;
   Fd root_;  // of tasks; none: the runner's own
+  SlotRecord record_;
+  SlotRecord::Place place_{.slot = 0, .role = SlotRecord::Role::kLeader};
   std::optional<Task> task_;
 };
 
@@ -130,11 +138,11 @@ int Runner::run() {
 
 int Runner::wait_ms() const {
   if (!task_) return -1;
-  std::optional<Instant> next;
+  Instant next = task_->kill_at.value_or(kNever);
   if (task_->sweep_every > Duration{}) next = task_->sweep_at;
-  if (!next && task_->kill_at) next = task_->kill_at;
-  if (!next) return -1;
-  const Duration left = *next - boot_clock_now();
+  if (!task_->start_said) next = std::min(next, task_->started + kStartSaidAfter);
+  if (next == kNever) return -1;
+  const Duration left = next - boot_clock_now();
   return left.us <= 0 ? 0 : static_cast<int>(std::min<std::int64_t>(left.us / 1000 + 1, 60'000));
 }
 
@@ -163,6 +171,10 @@ Runner::Turn Runner::take_order() {
       root_ = std::move(packet.fds[0]);
       spawn_.root = root_.get();
       break;
+    case OrderKind::kRecord:
+      record_ = SlotRecord::open(std::move(packet.fds[0]));
+      place_.slot = order.slot;
+      break;
   }
   return control_ ? Turn::kGoOn : Turn::kEnd;
 }
@@ -190,13 +202,18 @@ void Runner::start(const Order& order, std::span<std::byte> rest, Packet& packet
   take(spawn_.env, order.envc);
   spawn_.workdir = whole ? payload.next() : nullptr;
   spawn_.output = packet.fds[0].get();
+  const Instant now = boot_clock_now();
+  const Attempt attempt{{.run = {order.run}, .index = order.task, .level = order.level},
+                        {order.epoch}};
+  spawn_.note =
+      record_.expect(place_, {.from = now, .until = now + kBirthLongest, .attempt = attempt});
   Spawned spawned{.pid = -1, .error = EINVAL, .step = StartStep::kPrepare};
   if (whole && spawn_.workdir != nullptr) spawned = spawner_.spawn(spawn_);
   packet.fds[0].reset();
   if (spawned.pid > 0) {
-    task_.emplace().leader = spawned.pid;
-    say({.kind = WordKind::kStarted, .code = spawned.pid});
+    task_.emplace(now).leader = spawned.pid;
   } else {
+    record_.clear(place_);
     say({.kind = WordKind::kNotStarted, .code = spawned.error, .step = spawned.step});
   }
 }
@@ -226,6 +243,7 @@ bool Runner::reap_dead() {
 void Runner::look_at_task() {
   if (reap_dead()) {
     const Word word{.kind = WordKind::kGone, .code = task_->status, .ended_by = task_->ended_by};
+    record_.clear(place_);
     task_.reset();
     say(word);
   } else if (task_->leader == 0 && task_->sweep_every == Duration{}) {
@@ -235,9 +253,13 @@ void Runner::look_at_task() {
 
 void Runner::act_on_time() {
   const bool sweeping = task_->sweep_every > Duration{};
-  if (!sweeping && !task_->kill_at) return;
+  if (!sweeping && !task_->kill_at && task_->start_said) return;
   const Instant now = boot_clock_now();
-  if (sweeping ? now >= task_->sweep_at : now >= *task_->kill_at) sweep();
+  if (!task_->start_said && now - task_->started >= kStartSaidAfter) {
+    task_->start_said = true;
+    say({.kind = WordKind::kStarted});
+  }
+  if (now >= (sweeping ? task_->sweep_at : task_->kill_at.value_or(kNever))) sweep();
 }
 
 void Runner::sweep() {

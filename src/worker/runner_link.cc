@@ -115,9 +115,17 @@ void RunnerLink::join(std::span<const Fd> entrances) {
 
 void RunnerLink::set_root(int folder) { send({.kind = OrderKind::kRoot}, {}, {&folder, 1}); }
 
-void RunnerLink::start_task(const StartTexts& texts, int output) {
+void RunnerLink::set_record(int file, std::uint32_t slot) {
+  send({.kind = OrderKind::kRecord, .slot = slot}, {}, {&file, 1});
+}
+
+void RunnerLink::start_task(Attempt attempt, const StartTexts& texts, int output) {
   Order order{.kind = OrderKind::kStart, .argc = texts.argc, .envc = texts.envc};
   order.payload_bytes = texts.payload.size();
+  order.run = attempt.task.run.value;
+  order.epoch = attempt.epoch.value;
+  order.task = attempt.task.index;
+  order.level = attempt.task.level;
   if (texts.payload.size() <= kPayloadInlineMax) {
     order.payload_inline = 1;
     return send(order, texts.payload, {&output, 1});

@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "base/time.h"
+#include "model/sync.h"
 #include "worker/fd.h"
 #include "worker/runner_messages.h"
 #include "worker/start_texts.h"
@@ -44,7 +45,9 @@ class RunnerLink : public std::enable_shared_from_this<RunnerLink> {
   void join(std::span<const Fd> entrances);
   // Its tasks have this folder as their root.
   void set_root(int folder);
-  void start_task(const StartTexts& texts, int output);
+  // Its tasks note themselves in this record, as those of this slot.
+  void set_record(int file, std::uint32_t slot);
+  void start_task(Attempt attempt, const StartTexts& texts, int output);
   void kill_task(Duration grace);
 
   // No word is heard after this. The runner kills what it has and ends by itself.

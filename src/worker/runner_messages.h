@@ -11,6 +11,7 @@
 
 #include <sys/uio.h>
 
+#include "base/time.h"
 #include "worker/fd.h"
 
 namespace vortex::worker {
@@ -23,6 +24,7 @@ enum class OrderKind : std::uint32_t {
   kStart,     // descriptors: the output's write end, then the payload unless it is inline
   kKill,      // TERM, then KILL after the grace; a shorter grace replaces a longer one
   kRoot,      // descriptor: the folder that tasks have as their root, before anything is started
+  kRecord,    // descriptor: the record in which tasks note themselves, before anything is started
 };
 
 // The payload of kStart: argv, then environment, then the working directory, each text closed by
@@ -34,15 +36,23 @@ struct Order {
   std::uint32_t grace_ms = 0;
   std::uint64_t payload_bytes = 0;
   std::uint32_t payload_inline = 0;  // 1: follows this struct in the packet; 0: is a memfd
-  std::uint32_t unused = 0;
+  std::uint32_t slot = 0;            // of kRecord
+  std::uint64_t run = 0;             // of kStart, for the record: what the task is an attempt at
+  std::uint64_t epoch = 0;
+  std::uint32_t task = 0;
+  std::uint32_t level = 0;
 };
 
 // The longest payload that goes into the packet itself; well below the limit of the socket.
 inline constexpr std::size_t kPayloadInlineMax = 32 * 1024;
 inline constexpr std::size_t kOrderFdsMax = 8;
 
+// That a task has started is said after this long: of one that ends sooner its end says enough, and
+// to wake the worker twice is a good part of what a short task costs.
+constexpr Duration kStartSaidAfter = millis(4);
+
 enum class WordKind : std::uint32_t {
-  kStarted = 1,  // code: the process id
+  kStarted = 1,  // it runs; not said of a task that ended soon
   kNotStarted,   // code: errno, step: where it failed
   kGone,         // code: the leader's wait status; every process of the task is gone and reaped
 };

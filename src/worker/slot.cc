@@ -78,7 +78,7 @@ std::optional<Slot::Fault> Slot::begin() {
   int write_end = -1;
   if (auto fault = open_output(write_end)) return fault;
   const Fd closed_here(write_end);
-  link_->start_task(texts_, write_end);
+  link_->start_task(task.launch.attempt, texts_, write_end);
   return std::nullopt;
 }
 
@@ -111,6 +111,7 @@ std::optional<Slot::Fault> Slot::begin_runner() {
   link_ = std::move(*link);
   link_->join(group_.entrances());
   if (config.root >= 0) link_->set_root(config.root);
+  if (host_.record.file() >= 0) link_->set_record(host_.record.file(), number_);
   host_.record.set({.slot = number_, .role = SlotRecord::Role::kRunner},
                    {.pid = link_->pid(), .from = before, .until = boot_clock_now()});
   return std::nullopt;
@@ -160,14 +161,7 @@ void Slot::on_word(Word word) {
   if (!task_ || task_->status) return;
   switch (word.kind) {
     case WordKind::kStarted:
-      host_.record.set({.slot = number_, .role = SlotRecord::Role::kLeader},
-                       {.pid = word.code,
-                        .from = task_->ordered_at,
-                        .until = boot_clock_now(),
-                        .attempt = task_->launch.attempt});
       task_->started = true;
-      // A task that ends soon is told of as a whole: waking the agent costs as much as starting it.
-      // Should the worker die before, the record names what ran.
       if (is_listening()) tell_start();
       return;
     case WordKind::kNotStarted: {
@@ -178,6 +172,7 @@ void Slot::on_word(Word word) {
                                                                .workdir = launch.workdir})});
     }
     case WordKind::kGone:
+      task_->started = true;
       task_->status = word.code;
       task_->ended_by = word.ended_by;
       return all_gone();

@@ -57,6 +57,11 @@ std::string text_of(const char (&from)[Size]) {
 struct SlotRecord::Mapped {
   Head head;
   Entry* entries() { return reinterpret_cast<Entry*>(this + 1); }
+  static Entry* at(Mapped* mapped, Place place) {
+    const std::uint32_t index = place.slot * 2 + static_cast<std::uint32_t>(place.role);
+    if (mapped == nullptr || index >= mapped->head.entries) return nullptr;
+    return mapped->entries() + index;
+  }
 };
 
 std::string boot_id() {
@@ -93,7 +98,7 @@ std::expected<SlotRecord, std::string> SlotRecord::create(const Config& config) 
   }
   // Made whole under another name: a reader never finds half a head.
   const std::string draft = config.path + ".new";
-  const Fd file(::open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  Fd file(::open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file) return fault();
   const std::uint32_t entries = config.slots * 2;
   SlotRecord record;
@@ -106,6 +111,7 @@ std::expected<SlotRecord, std::string> SlotRecord::create(const Config& config) 
   void* mapped = ::mmap(nullptr, record.bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (mapped == MAP_FAILED) return fault();
   record.mapped_ = static_cast<Mapped*>(mapped);
+  record.file_ = std::move(file);
   Head& head = record.mapped_->head;
   std::memcpy(head.magic, kMagic, sizeof(kMagic));
   copy_text(head.boot_id, boot_id());
@@ -120,32 +126,55 @@ SlotRecord::~SlotRecord() {
   if (mapped_ != nullptr) ::munmap(mapped_, bytes_);
 }
 
+SlotRecord SlotRecord::open(Fd file) {
+  SlotRecord record;
+  struct stat now{};
+  if (!file || ::fstat(file.get(), &now) != 0) return record;
+  const auto bytes = static_cast<std::size_t>(now.st_size);
+  if (bytes < sizeof(Head)) return record;
+  void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (mapped == MAP_FAILED) return record;
+  record.mapped_ = static_cast<Mapped*>(mapped);
+  record.bytes_ = bytes;
+  record.file_ = std::move(file);
+  return record;
+}
+
 SlotRecord::SlotRecord(SlotRecord&& other) noexcept
-    : mapped_(std::exchange(other.mapped_, nullptr)), bytes_(other.bytes_) {}
+    : file_(std::move(other.file_)),
+      mapped_(std::exchange(other.mapped_, nullptr)),
+      bytes_(other.bytes_) {}
 
 SlotRecord& SlotRecord::operator=(SlotRecord&& other) noexcept {
+  std::swap(file_, other.file_);
   std::swap(mapped_, other.mapped_);
   std::swap(bytes_, other.bytes_);
   return *this;
 }
 
-void SlotRecord::set(Place place, const RecordedProcess& process) {
-  if (mapped_ == nullptr) return;
+std::int32_t* SlotRecord::expect(Place place, const RecordedProcess& process) {
   clear(place);
-  Entry& entry = mapped_->entries()[place.slot * 2 + static_cast<std::uint32_t>(place.role)];
-  entry.from_us = process.from.us;
-  entry.until_us = process.until.us;
-  entry.run = process.attempt.task.run.value;
-  entry.task = process.attempt.task.index;
-  entry.level = process.attempt.task.level;
-  entry.epoch = process.attempt.epoch.value;
-  std::atomic_ref(entry.pid).store(process.pid, std::memory_order_release);
+  Entry* at = Mapped::at(mapped_, place);
+  if (at == nullptr) return nullptr;
+  at->from_us = process.from.us;
+  at->until_us = process.until.us;
+  at->run = process.attempt.task.run.value;
+  at->task = process.attempt.task.index;
+  at->level = process.attempt.task.level;
+  at->epoch = process.attempt.epoch.value;
+  return &at->pid;
+}
+
+void SlotRecord::set(Place place, const RecordedProcess& process) {
+  if (std::int32_t* pid = expect(place, process)) {
+    std::atomic_ref(*pid).store(process.pid, std::memory_order_release);
+  }
 }
 
 void SlotRecord::clear(Place place) {
-  if (mapped_ == nullptr) return;
-  Entry& entry = mapped_->entries()[place.slot * 2 + static_cast<std::uint32_t>(place.role)];
-  std::atomic_ref(entry.pid).store(0, std::memory_order_seq_cst);
+  if (Entry* at = Mapped::at(mapped_, place)) {
+    std::atomic_ref(at->pid).store(0, std::memory_order_seq_cst);
+  }
 }
 
 RecordContents read_record(const std::string& path) {

@@ -7,7 +7,8 @@
 // nothing after a restart of the machine, and needs no sync to disk for that reason. A process is
 // named by its id and the span of time in which it must have been started, so that an id that was
 // used again is recognised. Ids mean something only in the process space they were written in,
-// which the file names as well. On disk: append-only. One writer, on the executor's thread.
+// which the file names as well. On disk: append-only. Each entry has one writer at a time: the
+// executor's thread, or the first process of a task, which notes itself before it is that task.
 
 #include <cstdint>
 #include <expected>
@@ -18,6 +19,7 @@
 
 #include "base/time.h"
 #include "model/sync.h"
+#include "worker/fd.h"
 
 namespace vortex::worker {
 
@@ -45,6 +47,8 @@ class SlotRecord {
     std::uint32_t pid_space = own_pid_space();
   };
   static std::expected<SlotRecord, std::string> create(const Config& config);
+  // The same record in another process. One that cannot be mapped writes nothing.
+  static SlotRecord open(Fd file);
 
   SlotRecord() = default;  // writes nothing
   ~SlotRecord();
@@ -59,10 +63,18 @@ class SlotRecord {
     Role role = Role::kRunner;
   };
   void set(Place place, const RecordedProcess& process);
+  // Writes all but the id, which the process stores itself where this points: from then on it is
+  // recorded. Null: nothing is written here.
+  std::int32_t* expect(Place place, const RecordedProcess& process);
   void clear(Place place);
+
+  // For another process; -1: there is none.
+  int file() const { return file_.get(); }
 
  private:
   struct Mapped;
+
+  Fd file_;
   Mapped* mapped_ = nullptr;
   std::size_t bytes_ = 0;
 };

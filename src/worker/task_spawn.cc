@@ -70,6 +70,7 @@ struct ChildPlan {
     ::_exit(127);
   }
   plan.step = StartStep::kProgram;
+  if (plan.order->note != nullptr) __atomic_store_n(plan.order->note, ::getpid(), __ATOMIC_RELEASE);
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

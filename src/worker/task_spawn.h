@@ -8,6 +8,7 @@
 // looked for in there. Precondition: every other descriptor of the caller is
 // closed on exec, every signal is blocked, none is ignored, and there is one thread.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct SpawnOrder {
   int root = -1;             // folder that becomes its root; -1: the caller's
   int output = -1;
   int nice = 0;  // of the task; the runner's own may be more urgent
+  // Where the process stores its id before it becomes the task; null: nowhere.
+  std::int32_t* note = nullptr;
 };
 
 struct Spawned {

@@ -8,9 +8,11 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/worker/executing.h"
+#include "worker/slot_record.h"
 
 namespace vortex::worker {
 namespace {
@@ -169,6 +171,24 @@ TEST(Executor, TaskHasASessionOfItsOwn) {
   const auto lines = split_lines(on.text(on.last));
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0], fmt::format("{0} {0} {0}", lines[1]));
+}
+
+// Should the worker be killed now, by the task itself even, its supervisor knows what ran.
+TEST(Executor, ATaskIsInTheRecordBeforeItDoesAnything) {
+  const TempFolder folder;
+  const std::string path = folder.path() + "/w.slots";
+  const std::string copy = folder.path() + "/copy.slots";
+  const std::string pipe = folder.path() + "/pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  Executing e(Containment::kAuto, [&](ExecutorConfig& config) { config.record_path = path; });
+  const Attempt attempt = e.start(shell("cat " + path + " > " + pipe));
+  // The worker's own thread does nothing meanwhile.
+  std::ofstream(copy) << std::ifstream(pipe).rdbuf();
+  EXPECT_EQ(recorded_attempts(read_record(copy)), std::vector<Attempt>{attempt});
+  EXPECT_EQ(summary(e.wait_over(attempt)), "completed ");
+  EXPECT_TRUE(recorded_attempts(read_record(path)).empty());
+  e.run({"/no/such/program"});
+  EXPECT_TRUE(recorded_attempts(read_record(path)).empty());
 }
 
 TEST(Executor, SlotsRunSideBySide) {
