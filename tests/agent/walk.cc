@@ -5,12 +5,13 @@
 #include <utility>
 #include <variant>
 
+#include "tests/agent/harness.h"
+
 namespace vortex::agent {
 
 namespace {
 
 constexpr Duration kKill = seconds(15);
-constexpr Duration kLease = seconds(60);
 constexpr Instant kFaultsUntil{seconds(600).us};
 constexpr Instant kUntil{seconds(1500).us};
 

@@ -82,7 +82,7 @@ TEST(DagSchema, KnowsExactlyTheKeysThatTheReaderKnows) {
   }
 }
 
-std::string task(std::string_view members) {
+std::string task_in_braces(std::string_view members) {
   return fmt::format("name: d\ntasks:\n  a: {{{}}}\n", members);
 }
 
@@ -130,7 +130,7 @@ std::vector<std::string> good_files() {
            "run: [x], outputs: []",
            "run: [], needs: []",
        }) {
-    files.push_back(task(members));
+    files.push_back(task_in_braces(members));
   }
   return files;
 }
@@ -215,7 +215,7 @@ std::vector<std::string> bad_tasks() {
            "run: [x], outputs: [a, a]",
            "run: [x], outputs: [a b]",
        }) {
-    files.push_back(task(members));
+    files.push_back(task_in_braces(members));
   }
   return files;
 }

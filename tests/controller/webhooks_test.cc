@@ -69,23 +69,23 @@ void finish_one(TestWorker& worker, const char* how, const std::string& more = {
   worker.report(given, how, more);
 }
 
-constexpr const char* kOneTask = R"({"a":{"run":["true"],"retry":{"attempts":0}}})";
+constexpr const char* kOneTry = R"({"a":{"run":["true"],"retry":{"attempts":0}}})";
 
 TEST(WebhooksOfAController, A09_EveryEndOfARunIsToldWithTheRun) {
   TestServer server;
   Mailbox box;
   make(server, box);
   TestWorker worker(server, "w1");
-  const std::string good = server.submit(kOneTask);
+  const std::string good = server.submit(kOneTry);
   finish_one(worker, "completed");
-  const std::string bad = server.submit(kOneTask);
+  const std::string bad = server.submit(kOneTry);
   finish_one(worker, "failed", R"(,"cause":"exit_code","code":3,"message":"boom")");
-  const std::string given_up = server.submit(kOneTask);
+  const std::string given_up = server.submit(kOneTry);
   server.post("/api/runs/" + given_up + "/cancel");
   const std::string late =
       server
           .post("/api/runs",
-                R"({"dag":{"name":"test","timeout":"1s","tasks":)" + std::string(kOneTask) + "}}")
+                R"({"dag":{"name":"test","timeout":"1s","tasks":)" + std::string(kOneTry) + "}}")
           .text;
   const auto told = box.wait_for(4);
   EXPECT_EQ(text_at(told[0], "/subject"), good);
@@ -105,7 +105,7 @@ TEST(WebhooksOfAController, AnEndWhileTheReceiverIsAwayIsToldByTheNextController
   box.receiver().answer_with({503});
   make(server, box);
   TestWorker worker(server, "w1");
-  const std::string run = server.submit(kOneTask);
+  const std::string run = server.submit(kOneTry);
   finish_one(worker, "completed");
   box.wait_for(1);
   server.again();
@@ -119,9 +119,9 @@ TEST(WebhooksOfAController, OnlyRunsOfTheDagThatWasNamedAreTold) {
   Mailbox box;
   make(server, box, R"(,"dag":"mine","kinds":["task_complete"])");
   TestWorker worker(server, "w1");
-  server.submit(kOneTask);
+  server.submit(kOneTry);
   finish_one(worker, "completed");
-  server.post("/api/runs", R"({"dag":{"name":"mine","tasks":)" + std::string(kOneTask) + "}}");
+  server.post("/api/runs", R"({"dag":{"name":"mine","tasks":)" + std::string(kOneTry) + "}}");
   finish_one(worker, "completed");
   const auto told = box.wait_for(1);
   EXPECT_EQ(text_at(told[0], "/data/run/dag"), "mine");

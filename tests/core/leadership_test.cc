@@ -8,10 +8,8 @@
 
 #include <gtest/gtest.h>
 
-namespace vortex::core {
+namespace vortex::core::lead {
 namespace {
-
-using namespace lead;
 
 constexpr Duration kLease = seconds(10);
 constexpr Duration kServe = seconds(7);
@@ -20,7 +18,7 @@ constexpr Duration kPauseMax = millis(2500);
 constexpr Instant kDatabaseNow{seconds(5'000'000).us};
 
 // Records every output; all must be accounted for by the end of the test.
-class LeadershipTest : public testing::Test {
+class LeadershipTest : public ::testing::Test {
  protected:
   void TearDown() override { expect_nothing(); }
 
@@ -361,4 +359,4 @@ TEST_F(LeadershipTest, TermsThatKeepEndingInDoubtArePacedAndAQuietOneResetsThePa
 }
 
 }  // namespace
-}  // namespace vortex::core
+}  // namespace vortex::core::lead

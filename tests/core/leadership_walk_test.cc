@@ -13,20 +13,19 @@
 #include "base/rng.h"
 #include "core/leadership.h"
 
-namespace vortex::core {
+namespace vortex::core::lead {
 namespace {
 
-using namespace lead;
-
-constexpr Duration kLease = seconds(10);
 constexpr Instant kFaultsUntil{seconds(300).us};
 constexpr Instant kUntil{seconds(400).us};
 
 class LeaseWalk {
  public:
+  static constexpr Duration kLength = seconds(10);  // of the lease
+
   explicit LeaseWalk(std::uint64_t seed) : rng_(seed) {
     for (std::uint64_t i = 0; i < 3; ++i) {
-      const LeadershipConfig config{ControllerId{"c" + std::to_string(i)}, kLease, seed * 3 + i};
+      const LeadershipConfig config{ControllerId{"c" + std::to_string(i)}, kLength, seed * 3 + i};
       controllers_.push_back({Leadership(config, Instant{}), Instant{}});
     }
   }
@@ -154,4 +153,4 @@ TEST(LeaseWalks, NeverTwoWhoMayServeAndInTheEndOneWhoDoes) {
 }
 
 }  // namespace
-}  // namespace vortex::core
+}  // namespace vortex::core::lead

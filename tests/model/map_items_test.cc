@@ -11,11 +11,10 @@
 namespace vortex {
 namespace {
 
+using testing::kMax;
+using testing::kMin;
 using testing::list;
 using testing::range;
-
-constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
 TEST(MapItems, AListHasItsItems) {
   const MapSpec map = list({"a.jpg", "", "c d"});

@@ -18,12 +18,11 @@ namespace {
 
 using testing::broken_law;
 using testing::dag;
+using testing::kMax;
+using testing::kMin;
 using testing::list;
 using testing::node;
 using testing::range;
-
-constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
 // edges[i] are drawn numbers, each a need of node i on an earlier node: acyclic by construction.
 using Edges = std::vector<std::vector<std::uint8_t>>;

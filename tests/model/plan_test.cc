@@ -20,6 +20,8 @@ using testing::dag;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kMax;
+using testing::kMin;
 using testing::list;
 using testing::mapped;
 using testing::node;
@@ -222,8 +224,6 @@ TEST(Plan, RefusesMoreTasksThanTheLimit) {
 }
 
 TEST(Plan, RangesOfAllNumbersAreTooManyTasksAndNotFew) {
-  constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
-  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
   DagLimits widest;
   widest.tasks_max = std::numeric_limits<std::uint32_t>::max();
   for (const auto& map :

@@ -2,7 +2,9 @@
 // Short ways to write specifications in tests, and the laws that every compiled plan obeys.
 // They build the smallest specification that shows one thing, so that a test reads as its claim.
 
+#include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +13,10 @@
 #include "model/plan.h"
 
 namespace vortex::testing {
+
+// The ends of the numbers that a range can have.
+constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
 inline NodeSpec node(std::string name, std::vector<std::string> needs = {}) {
   NodeSpec spec;

@@ -16,7 +16,7 @@
 namespace vortex::store::testing {
 namespace {
 
-std::unique_ptr<Store> open_at(const std::string& path) {
+std::unique_ptr<Store> must_open(const std::string& path) {
   SqliteOptions options;
   options.path = path;
   options.checkpoint_pages = 20;  // so that some kills hit a checkpoint
@@ -49,7 +49,7 @@ Commit commit_number(std::uint64_t number, const PlanPtr& plan, Term term) {
 
 // Commits without end, each acknowledged with one byte.
 [[noreturn]] void write_until_killed(const std::string& path, int acknowledge) {
-  const auto store = open_at(path);
+  const auto store = must_open(path);
   const PlanPtr plan = sample_plan("thumbs", 20);
   const Term term = lead(store->writer());
   std::uint64_t next = store->writer().image()->counters.next_run.value;
@@ -87,7 +87,7 @@ TEST(SqliteCrash, KilledWriterLosesNothingThatWasAcknowledgedAndLeavesNothingByH
   for (int round = 0; round < 12; ++round) {
     const std::uint64_t before = acknowledged;
     acknowledged += write_and_kill(path, 1 + rng.below(20));
-    const auto store = open_at(path);
+    const auto store = must_open(path);
     const auto image = store->writer().image();
     ASSERT_TRUE(image) << image.error().detail;
     const std::uint64_t there = image->counters.next_run.value - 1;
