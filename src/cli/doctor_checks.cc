@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "cli/human.h"
+#include "worker/cgroup.h"
+#include "worker/spawn_worker.h"
 
 namespace vortex::cli {
 namespace {
@@ -79,12 +81,17 @@ Check check_lock(const std::string& database) {
           there ? "free (the file stays behind; that is harmless)" : "free", ""};
 }
 
-std::string own_cgroup() {
-  std::ifstream file("/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("0::")) return line.substr(3);
+bool may_hold_groups(const fs::path& group) {
+  return !group.empty() && may_write(group) && may_write(group / "cgroup.procs");
+}
+
+// By version 2 of control groups, where it passes the controller on, or by version 1.
+bool may_limit(const char* controller, const std::string& unified, const std::string& one) {
+  std::ifstream file(fs::path(unified) / "cgroup.controllers");
+  for (std::string word; file >> word;) {
+    if (word == controller) return may_hold_groups(unified);
   }
-  return {};
+  return may_hold_groups(one);
 }
 
 }  // namespace
@@ -128,18 +135,42 @@ Check check_processes() {
 
 Check check_cgroups() {
   const std::string name = "cgroups";
-  if (!fs::exists("/sys/fs/cgroup/cgroup.controllers")) {
-    return {name, Mark::kWarn, "no cgroup v2 here: tasks are kept together by process group",
+  const worker::CgroupRoots roots = worker::find_cgroup_roots({});
+  const bool memory = may_limit("memory", roots.unified, roots.memory);
+  const bool cpu = may_limit("cpu", roots.unified, roots.cpu);
+  const std::string limits = memory && cpu ? "memory and cpu of tasks can be limited"
+                                           : fmt::format("tasks run without limits of {}",
+                                                         !memory && !cpu ? "memory and cpu"
+                                                         : memory        ? "cpu"
+                                                                         : "memory");
+  const std::string fix = "run the worker as a service with Delegate=yes, or as root";
+  if (roots.unified.empty()) {
+    return {name, Mark::kWarn, "no version 2: tasks are ended by process tree; " + limits,
             "boot with systemd.unified_cgroup_hierarchy=1"};
   }
-  const fs::path own = "/sys/fs/cgroup" + own_cgroup();
-  if (may_write(own) && may_write(own / "cgroup.procs")) {
-    return {name, Mark::kOk, fmt::format("v2, {} may be used", own.string()), ""};
+  if (!may_hold_groups(roots.unified)) {
+    return {name, Mark::kWarn,
+            fmt::format("{} may not be written: tasks are ended by process tree; {}", roots.unified,
+                        limits),
+            fix};
   }
-  return {name, Mark::kWarn,
-          fmt::format("v2, but {} may not be written: tasks are kept together by process group",
-                      own.string()),
-          "run the worker as a service with Delegate=yes"};
+  const bool all = memory && cpu;
+  return {name, all ? Mark::kOk : Mark::kWarn,
+          fmt::format("{} may be used: tasks are ended as a group; {}", roots.unified, limits),
+          all ? "" : fix};
+}
+
+Check check_containers(Launcher launcher) {
+  const std::string why = worker::why_no_container();
+  const std::string name = "containers";
+  if (why.empty()) {
+    return {name, Mark::kOk, "workers can have one each (--launcher container)", ""};
+  }
+  if (launcher == Launcher::kContainer) {
+    return {name, Mark::kFail, "worker.launcher is container: " + why,
+            std::string(worker::kContainerHelp)};
+  }
+  return {name, Mark::kOk, why + " (only --launcher container needs it)", ""};
 }
 
 Check check_temporary_folder() {

@@ -27,6 +27,7 @@ using Checks = std::vector<Check>;
 Check check_open_files();
 Check check_processes();
 Check check_cgroups();
+Check check_containers(Launcher launcher);
 Check check_temporary_folder();
 Check check_token_file(const std::string& path);
 

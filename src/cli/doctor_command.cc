@@ -49,7 +49,9 @@ Checks all_checks(const Context& context) {
   add(check_servers(context));
   checks.push_back(check_token_file(context.token_file));
   if (loaded) add(check_database(loaded->settings.database));
-  add({check_open_files(), check_processes(), check_cgroups(), check_temporary_folder()});
+  const Launcher launcher = loaded ? loaded->settings.worker.launcher : Launcher::kSubprocess;
+  add({check_open_files(), check_processes(), check_cgroups(), check_containers(launcher),
+       check_temporary_folder()});
   return checks;
 }
 

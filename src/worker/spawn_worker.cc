@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace vortex::worker {
@@ -61,16 +62,11 @@ bool keep_rights() {
          ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_SYS_CHROOT, 0, 0) == 0;
 }
 
-void stay_the_same_user(const UserMaps& maps) {
+bool stay_the_same_user(const UserMaps& maps) {
   constexpr char kDeny[] = "deny";
-  constexpr char kComplaint[] = "a container's user namespace cannot be set up here\n";
-  if (write_whole("/proc/self/setgroups", kDeny, sizeof(kDeny) - 1) &&
-      write_whole("/proc/self/uid_map", maps.users.data(), maps.users.size()) &&
-      write_whole("/proc/self/gid_map", maps.groups.data(), maps.groups.size()) && keep_rights()) {
-    return;
-  }
-  static_cast<void>(!::write(STDERR_FILENO, kComplaint, sizeof(kComplaint) - 1));
-  ::_exit(kCouldNotExec);
+  return write_whole("/proc/self/setgroups", kDeny, sizeof(kDeny) - 1) &&
+         write_whole("/proc/self/uid_map", maps.users.data(), maps.users.size()) &&
+         write_whole("/proc/self/gid_map", maps.groups.data(), maps.groups.size()) && keep_rights();
 }
 
 [[noreturn]] void become_worker(char** argv, int news_fd, const WorkerGroup& group) {
@@ -92,7 +88,9 @@ pid_t clone_process(unsigned long spaces) {
   return static_cast<pid_t>(::syscall(SYS_clone, spaces | SIGCHLD, 0, 0, 0, 0));
 }
 
-pid_t start_contained(char** argv, int news_fd, const WorkerGroup& group) {
+// The first process of a container; 0: this is it.
+pid_t clone_contained() {
+  constexpr char kComplaint[] = "a container's user namespace cannot be set up here\n";
   const UserMaps maps;
   bool as_user = false;
   pid_t pid = clone_process(kSpaces);
@@ -103,20 +101,24 @@ pid_t start_contained(char** argv, int news_fd, const WorkerGroup& group) {
   if (pid != 0) return pid;
   // Nothing has been set up yet that could leave in good order.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (as_user) stay_the_same_user(maps);
-  become_worker(argv, news_fd, group);
+  if (as_user && !stay_the_same_user(maps)) {
+    static_cast<void>(!::write(STDERR_FILENO, kComplaint, sizeof(kComplaint) - 1));
+    ::_exit(kCouldNotExec);
+  }
+  return 0;
+}
+
+// The kernel's word for "not so many namespaces" is that of a full disk.
+std::string no_container(int error) {
+  return fmt::format("no container for a worker: {}",
+                     error == ENOSPC ? "the limit of namespaces is reached" : std::strerror(error));
 }
 
 std::string could_not_start(Launcher launcher) {
-  // The kernel's word for "not so many namespaces" is that of a full disk.
-  const bool limited = launcher == Launcher::kContainer && errno == ENOSPC;
-  const char* why = limited ? "the limit of namespaces is reached" : std::strerror(errno);
-  if (launcher == Launcher::kSubprocess) return fmt::format("no process for a worker: {}", why);
-  return fmt::format(
-      "no container for a worker: {}; run the supervisor as root (in docker: with SYS_ADMIN), or "
-      "allow user namespaces (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone; "
-      "never in a chroot), or use --launcher subprocess",
-      why);
+  if (launcher == Launcher::kContainer) {
+    return fmt::format("{}; {}", no_container(errno), kContainerHelp);
+  }
+  return fmt::format("no process for a worker: {}", std::strerror(errno));
 }
 
 }  // namespace
@@ -137,13 +139,23 @@ std::expected<WorkerChild, std::string> spawn_worker(const SpawnRequest& request
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   if (request.launcher == Launcher::kContainer) {
-    child.pid = start_contained(argv.data(), told.get(), group);
+    child.pid = clone_contained();
   } else {
     child.pid = ::fork();
-    if (child.pid == 0) become_worker(argv.data(), told.get(), group);
   }
+  if (child.pid == 0) become_worker(argv.data(), told.get(), group);
   if (child.pid < 0) return std::unexpected(could_not_start(request.launcher));
   return child;
+}
+
+std::string why_no_container() {
+  const pid_t pid = clone_contained();
+  if (pid == 0) ::_exit(0);
+  if (pid < 0) return no_container(errno);
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status == 0 ? std::string() : "no container for a worker: see above";
 }
 
 }  // namespace vortex::worker

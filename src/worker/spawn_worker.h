@@ -9,6 +9,7 @@
 
 #include <expected>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sys/types.h>
@@ -42,5 +43,12 @@ struct WorkerChild {
 
 std::expected<WorkerChild, std::string> spawn_worker(const SpawnRequest& request,
                                                      const WorkerGroup& group);
+
+// Makes one and lets it end at once. Empty: workers can have containers here.
+std::string why_no_container();
+inline constexpr std::string_view kContainerHelp =
+    "run the supervisor as root (in docker: with SYS_ADMIN), or allow user namespaces (sysctl "
+    "user.max_user_namespaces, kernel.unprivileged_userns_clone; never in a chroot), or use "
+    "--launcher subprocess";
 
 }  // namespace vortex::worker

@@ -54,6 +54,16 @@ refused 'the launcher starts no containers' --container-root /
 refused "$folder/nowhere is not a directory" --launcher container --container-root "$folder/nowhere"
 refused "$folder/log is not a directory" --launcher container --container-root "$folder/log"
 
+# doctor_finds MARK TEXT [flags]: what it says of containers, to whoever `as` is.
+doctor_finds() {
+  local mark="$1" text="$2" found
+  shift 2
+  found="$({ "${as[@]}" "$vortex" doctor -o jsonl "$@" || true; } |
+    jq -r 'select(.name == "containers") | .mark + ": " + .found')"
+  [[ "$found" == "$mark: "*"$text"* ]] || fail "doctor finds: $found"
+}
+doctor_finds ok 'workers can have one each'
+
 # Process 1 is the worker, the host has its name, and nothing of the machine is seen.
 supervise "a$port"
 eventually state_is "a$port-1" IDLE
@@ -247,4 +257,7 @@ wait "${supervisors[n$port]}" || code=$?
 unset "supervisors[n$port]"
 [[ "$code" == 1 ]] || fail "a supervisor that may make no container ended with $code"
 grep -q 'no container for a worker: .*allow user namespaces' "$folder/n$port.log" || fail "no advice"
+vortex="$folder/theirs/vortex"
+doctor_finds ok 'only --launcher container needs it'
+doctor_finds fail 'worker.launcher is container: no container for a worker' --worker.launcher=container
 echo "container_launcher: ok"
