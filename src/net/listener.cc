@@ -27,6 +27,26 @@ constexpr std::uint32_t kRefusedMax = 64;
 
 int open_spare() { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
+bool another_is_free() {
+  const int fd = open_spare();
+  if (fd < 0) return false;
+  ::close(fd);
+  return true;
+}
+
+// False: nobody waits.
+bool turn_one_away(int listening) {
+  constexpr std::string_view kAnswer =
+      "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n"
+      "Connection: close\r\n\r\n";
+  const int fd = ::accept4(listening, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (fd < 0) return false;
+  static_cast<void>(::send(fd, kAnswer.data(), kAnswer.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+  ::shutdown(fd, SHUT_WR);
+  ::close(fd);
+  return true;
+}
+
 std::string address_text(const ServerConfig& config) {
   const bool v6 = config.address.find(':') != std::string::npos;
   return fmt::format(fmt::runtime(v6 ? "[{}]:{}" : "{}:{}"), config.address, config.port);
@@ -111,23 +131,16 @@ bool Listener::welcome(Socket socket) {
 }
 
 // The one descriptor kept back is given up for a moment, so that those who wait in the backlog are
-// told at once instead of waiting for their own limit.
+// told at once instead of waiting for their own limit. As soon as there is another one they are
+// served again.
 void Listener::turn_some_away() {
   if (spare_ < 0) spare_ = open_spare();
-  if (spare_ < 0) return;
-  ::close(spare_);
-  constexpr std::string_view kAnswer =
-      "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n"
-      "Connection: close\r\n\r\n";
-  for (int i = 0; i < kTurnedAwayAtOnce; ++i) {
-    const int fd =
-        ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0) break;
-    static_cast<void>(::send(fd, kAnswer.data(), kAnswer.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
-    ::shutdown(fd, SHUT_WR);
-    ::close(fd);
+  for (int i = 0; i < kTurnedAwayAtOnce && spare_ >= 0 && !another_is_free(); ++i) {
+    ::close(spare_);
+    const bool one_more = turn_one_away(acceptor_.native_handle());
+    spare_ = open_spare();
+    if (!one_more) break;
   }
-  spare_ = open_spare();
 }
 
 asio::awaitable<void> Listener::pause() {

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -276,9 +277,15 @@ TEST(Limits, RunningOutOfDescriptorsIsSurvivedWithoutSpinning) {
       ::close(kept);
     }
   }
-  RawSocket socket(server.port());
-  ASSERT_TRUE(socket.send(get("/again")));
-  EXPECT_EQ(socket.answer()->body, "GET\n/again\n");
+  // Who comes while the last ones are still being turned away may be one of them.
+  std::optional<Response> answer;
+  for (int i = 0; i < 10 && (!answer || answer->status == 503); ++i) {
+    RawSocket socket(server.port());
+    ASSERT_TRUE(socket.send(get("/again")));
+    answer = socket.answer();
+  }
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->body, "GET\n/again\n");
 }
 
 }  // namespace
