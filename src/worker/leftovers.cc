@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -100,45 +101,44 @@ bool kill_exactly(pid_t pid, IsIt is_it) {
   return ::syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0) == 0;
 }
 
-std::size_t kill_recorded(const RecordContents& record) {
-  std::size_t killed = 0;
+// Dying takes a moment: who is met again meanwhile is counted once.
+using Killed = std::set<pid_t>;
+
+void kill_recorded(const RecordContents& record, Killed& killed) {
   for (const RecordedProcess& process : record.processes) {
     if (!is_alive(process)) continue;
     for (const TreeProcess below : processes_below(process.pid)) {
-      killed += kill_exactly(below.pid, [&] {
+      const bool done = kill_exactly(below.pid, [&] {
         const auto stat = read_process_stat(below.pid);
         return stat && stat->parent == below.parent;
       });
+      if (done) killed.insert(below.pid);
     }
-    killed += kill_exactly(process.pid, [&] { return is_alive(process); });
+    if (kill_exactly(process.pid, [&] { return is_alive(process); })) killed.insert(process.pid);
   }
-  return killed;
 }
 
-std::size_t kill_carriers(const std::string& work_dir) {
-  std::size_t killed = 0;
+void kill_carriers(const std::string& work_dir, Killed& killed) {
   for (const std::string& name : names_in("/proc")) {
     pid_t pid = 0;
     const auto [end, fault] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (fault != std::errc() || *end != '\0' || pid == ::getpid()) continue;
-    if (carries(pid, work_dir)) {
-      killed += kill_exactly(pid, [&] { return carries(pid, work_dir); });
-    }
+    const auto is_carrier = [&] { return carries(pid, work_dir); };
+    if (is_carrier() && kill_exactly(pid, is_carrier)) killed.insert(pid);
   }
-  return killed;
 }
 
-// One round; how many were found alive.
-std::size_t kill_of_records(const std::string& folder) {
-  std::size_t killed = 0;
+// One round; who was found alive.
+Killed kill_of_records(const std::string& folder) {
+  Killed killed;
   for (const std::string& name : names_in(folder)) {
     if (!name.ends_with(kRecordEnding)) continue;
     const RecordContents record = read_record(path_in(folder, name));
     if (record.boot_id != boot_id()) continue;
     // The ids that a container's worker wrote are those of others here; the record of the container
     // itself has the one that ends them all.
-    if (is_of_own_pid_space(record)) killed += kill_recorded(record);
-    if (!record.work_dir.empty()) killed += kill_carriers(record.work_dir);
+    if (is_of_own_pid_space(record)) kill_recorded(record, killed);
+    if (!record.work_dir.empty()) kill_carriers(record.work_dir, killed);
   }
   return killed;
 }
@@ -146,6 +146,7 @@ std::size_t kill_of_records(const std::string& folder) {
 // True: nothing of that supervisor is left and its folder is empty but for the lock.
 bool clean_up(const std::string& folder, Instant until, LeftoverReport& report) {
   const std::vector<std::string> groups = read_groups(folder);
+  Killed ever;
   for (;;) {
     bool empty = true;
     for (const std::string& group : groups) {
@@ -153,9 +154,9 @@ bool clean_up(const std::string& folder, Instant until, LeftoverReport& report) 
       empty = false;
       kill_group(group);
     }
-    const std::size_t killed = kill_of_records(folder);
-    report.processes += killed;
-    if (empty && killed == 0) break;
+    const Killed killed = kill_of_records(folder);
+    for (const pid_t pid : killed) report.processes += ever.insert(pid).second ? 1 : 0;
+    if (empty && killed.empty()) break;
     if (boot_clock_now() > until) return false;
     std::this_thread::sleep_for(kPause);
   }
