@@ -138,11 +138,11 @@ Check check_cgroups() {
   const worker::CgroupRoots roots = worker::find_cgroup_roots({});
   const bool memory = may_limit("memory", roots.unified, roots.memory);
   const bool cpu = may_limit("cpu", roots.unified, roots.cpu);
-  const std::string limits = memory && cpu ? "memory and cpu of tasks can be limited"
-                                           : fmt::format("tasks run without limits of {}",
-                                                         !memory && !cpu ? "memory and cpu"
-                                                         : memory        ? "cpu"
-                                                                         : "memory");
+  const bool all = memory && cpu;
+  std::string limits = "memory and cpu of tasks can be limited";
+  if (!all) limits = "limits of tasks are not kept:";
+  if (!memory) limits += " memory";
+  if (!cpu) limits += " cpu";
   const std::string fix = "run the worker as a service with Delegate=yes, or as root";
   if (roots.unified.empty()) {
     return {name, Mark::kWarn, "no version 2: tasks are ended by process tree; " + limits,
@@ -154,7 +154,6 @@ Check check_cgroups() {
                         limits),
             fix};
   }
-  const bool all = memory && cpu;
   return {name, all ? Mark::kOk : Mark::kWarn,
           fmt::format("{} may be used: tasks are ended as a group; {}", roots.unified, limits),
           all ? "" : fix};

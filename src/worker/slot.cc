@@ -195,6 +195,8 @@ void Slot::kill_adopted() {
   const std::vector<pid_t> runners = host_.runner_pids();
   kill_and_reap_tree(runners);
   if (reap_children(runners) == 0) {
+    // In place of the runner, which does so otherwise.
+    host_.record.clear({.slot = number_, .role = SlotRecord::Role::kLeader});
     task_->status = kSigKill;
     return all_gone();
   }
@@ -206,7 +208,6 @@ void Slot::kill_adopted() {
 }
 
 void Slot::all_gone() {
-  host_.record.clear({.slot = number_, .role = SlotRecord::Role::kLeader});
   if (!task_->output_open) return close_log();
   if (unheard_ && read_what_is_there()) return close_output();
   if (unheard_) attach_output();

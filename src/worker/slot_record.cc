@@ -101,17 +101,14 @@ std::expected<SlotRecord, std::string> SlotRecord::create(const Config& config) 
   Fd file(::open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file) return fault();
   const std::uint32_t entries = config.slots * 2;
-  SlotRecord record;
-  record.bytes_ = sizeof(Head) + sizeof(Entry) * entries;
+  const std::size_t bytes = sizeof(Head) + sizeof(Entry) * entries;
   // Space is taken now: a full disk must not be met by a store into the map.
-  if (const int full = ::posix_fallocate(file.get(), 0, static_cast<off_t>(record.bytes_))) {
+  if (const int full = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes))) {
     errno = full;
     return fault();
   }
-  void* mapped = ::mmap(nullptr, record.bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-  if (mapped == MAP_FAILED) return fault();
-  record.mapped_ = static_cast<Mapped*>(mapped);
-  record.file_ = std::move(file);
+  SlotRecord record = open(std::move(file));
+  if (record.mapped_ == nullptr) return fault();
   Head& head = record.mapped_->head;
   std::memcpy(head.magic, kMagic, sizeof(kMagic));
   copy_text(head.boot_id, boot_id());

@@ -88,10 +88,10 @@ pid_t clone_process(unsigned long spaces) {
   return static_cast<pid_t>(::syscall(SYS_clone, spaces | SIGCHLD, 0, 0, 0, 0));
 }
 
-// The first process of a container; 0: this is it.
-pid_t clone_contained() {
+// The first process of a container; 0: this is it. The maps are the caller's: to free them is
+// nothing for the new process.
+pid_t clone_contained(const UserMaps& maps) {
   constexpr char kComplaint[] = "a container's user namespace cannot be set up here\n";
-  const UserMaps maps;
   bool as_user = false;
   pid_t pid = clone_process(kSpaces);
   if (pid < 0 && errno == EPERM) {
@@ -138,18 +138,16 @@ std::expected<WorkerChild, std::string> spawn_worker(const SpawnRequest& request
   argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  if (request.launcher == Launcher::kContainer) {
-    child.pid = clone_contained();
-  } else {
-    child.pid = ::fork();
-  }
+  const UserMaps maps;
+  child.pid = request.launcher == Launcher::kContainer ? clone_contained(maps) : ::fork();
   if (child.pid == 0) become_worker(argv.data(), told.get(), group);
   if (child.pid < 0) return std::unexpected(could_not_start(request.launcher));
   return child;
 }
 
 std::string why_no_container() {
-  const pid_t pid = clone_contained();
+  const UserMaps maps;
+  const pid_t pid = clone_contained(maps);
   if (pid == 0) ::_exit(0);
   if (pid < 0) return no_container(errno);
   int status = 0;
