@@ -38,10 +38,22 @@ count() { grep -c "$1" "$folder/monitor.log" || true; }
 suspected() { [[ "$(count '"its connection closed"')" -ge $1 ]]; }
 # Four rests of 1.5 s are longer than the lease of 5 s; the proxy is away for much less than the
 # self-fence of 2.5 s.
+# cut_off N: takes the proxy away until the worker is suspected for the Nth time. A worker that is between two
+# calls at that moment loses nothing, and is not suspected: then once more.
+cut_off() {
+  local try
+  while true; do
+    proxy_down
+    for try in $(seq 20); do
+      suspected "$1" && proxy_up && return
+      sleep 0.05
+    done
+    proxy_up
+    sleep 0.3
+  done
+}
 for time in 1 2 3 4; do
-  proxy_down
-  eventually suspected "$time"
-  proxy_up
+  cut_off "$time"
   sleep 1.5
   kill -0 "$(head -1 "$folder/starts" | cut -d " " -f 1)" || fail "the task was ended"
 done
