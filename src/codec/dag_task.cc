@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -151,14 +153,18 @@ constexpr Field<TaskDraft> kOwnFields[] = {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-// The newer value of a name wins, in the place of the older one.
+// The newer value of a name wins, in the place of the older one. Names come from strangers and are
+// many: they are looked up by hash, and positions are kept because growth moves the strings.
 void merge_pairs(Pairs& out, Pairs newer) {
+  std::unordered_map<std::string, std::size_t> places;
+  places.reserve(out.size() + newer.size());
+  for (std::size_t i = 0; i < out.size(); ++i) places.emplace(out[i].first, i);
   for (auto& [name, value] : newer) {
-    const auto at = std::ranges::find(out, name, &Pairs::value_type::first);
-    if (at == out.end()) {
+    const auto [place, added] = places.emplace(name, out.size());
+    if (added) {
       out.emplace_back(std::move(name), std::move(value));
     } else {
-      at->second = std::move(value);
+      out[place->second].second = std::move(value);
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "codec/params.h"
 
-#include <algorithm>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -29,12 +30,15 @@ void unknown_param(Reading& in, NodeIx key, const DagSpec& spec) {
 
 // The node of each declared param; 0: not given.
 std::vector<NodeIx> find_given(Reading& in, const DagSpec& spec) {
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < spec.params.size(); ++i) places.emplace(spec.params[i].name, i);
   std::vector<NodeIx> given(spec.params.size(), 0);
   in.document().each_member(0, [&](NodeIx key, NodeIx value) {
-    const auto at = std::ranges::find(spec.params, in.document().text(key), &ParamSpec::name);
-    if (at == spec.params.end()) return unknown_param(in, key, spec);
-    given[static_cast<std::size_t>(at - spec.params.begin())] = value;
-    if (!has_type(in.document(), value, at->type)) in.wrong_type(value, shown_type(at->type));
+    const auto place = places.find(in.document().text(key));
+    if (place == places.end()) return unknown_param(in, key, spec);
+    given[place->second] = value;
+    const ParamType type = spec.params[place->second].type;
+    if (!has_type(in.document(), value, type)) in.wrong_type(value, shown_type(type));
   });
   return given;
 }

@@ -1,11 +1,13 @@
 #include "model/expression_check.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -38,6 +40,7 @@ class Scanner {
 
  private:
   using Member = std::vector<std::string>;
+  using Names = std::unordered_set<std::string_view>;
 
   bool full() const { return out_.faults.size() >= faults_max_; }
 
@@ -119,14 +122,15 @@ class Scanner {
     return std::nullopt;
   }
 
-  std::optional<Words> check_param(const Path& path) const {
-    std::vector<std::string_view> names;
-    for (const ParamSpec& param : spec_.params) {
-      if (param.name == path.name) return std::nullopt;
-      names.push_back(param.name);
-    }
+  std::optional<Words> check_param(const Path& path) {
     // A DAG that declares none takes any, and each run may have its own.
-    if (names.empty()) return std::nullopt;
+    if (spec_.params.empty()) return std::nullopt;
+    if (params_.empty()) {
+      for (const ParamSpec& param : spec_.params) params_.insert(param.name);
+    }
+    if (params_.contains(path.name)) return std::nullopt;
+    std::vector<std::string_view> names;
+    for (const ParamSpec& param : spec_.params) names.push_back(param.name);
     return Words{fmt::format("unknown param {}", in_quotes(path.name)), meant(path.name, names)};
   }
 
@@ -157,7 +161,9 @@ class Scanner {
     }
     const auto* key = path.steps.empty() ? nullptr : std::get_if<std::string>(&path.steps.front());
     if (from.outputs.empty() || key == nullptr) return std::nullopt;
-    if (std::ranges::find(from.outputs, *key) != from.outputs.end()) return std::nullopt;
+    Names& outputs = outputs_[*at];
+    if (outputs.empty()) outputs.insert(from.outputs.begin(), from.outputs.end());
+    if (outputs.contains(*key)) return std::nullopt;
     const std::vector<std::string_view> known(from.outputs.begin(), from.outputs.end());
     return Words{
         fmt::format("task {} declares no output {}", in_quotes(path.name), in_quotes(*key)),
@@ -184,7 +190,11 @@ class Scanner {
   const DagSpec& spec_;
   std::size_t faults_max_;
   std::uint32_t node_ = 0;
-  std::unordered_map<std::string_view, std::uint32_t> tasks_;  // filled at the first question
+  // Each is filled at the first question: a document may have thousands of names and of uses of
+  // them.
+  std::unordered_map<std::string_view, std::uint32_t> tasks_;
+  Names params_;
+  std::unordered_map<std::uint32_t, Names> outputs_;  // by task
   ExpressionScan out_;
 };
 
@@ -194,9 +204,21 @@ class Scanner {
 constexpr std::size_t kTargetsAtOnce = 64;
 constexpr std::size_t kFarTargetsMax = 16 * kTargetsAtOnce;
 
-bool needs_directly(const DagPlan& plan, const OutputUse& use) {
-  return std::ranges::find(plan.nodes[use.node].needs, use.from) !=
-         plan.nodes[use.node].needs.end();
+// The uses of tasks that are not among the direct needs. Uses come node by node, so the needs of a
+// node are marked once for all of its uses.
+std::vector<OutputUse> far_uses(const DagPlan& plan, const std::vector<OutputUse>& uses) {
+  constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::uint32_t> needed_by(plan.nodes.size(), kNobody);
+  std::uint32_t marked = kNobody;
+  std::vector<OutputUse> far;
+  for (const OutputUse& use : uses) {
+    if (use.node != marked) {
+      marked = use.node;
+      for (const std::uint32_t need : plan.nodes[marked].needs) needed_by[need] = marked;
+    }
+    if (needed_by[use.from] != use.node) far.push_back(use);
+  }
+  return far;
 }
 
 ExpressionFault unneeded(const DagPlan& plan, const OutputUse& use, std::string_view why) {
@@ -230,10 +252,7 @@ ExpressionScan scan_expressions(const DagSpec& spec, std::size_t faults_max) {
 std::vector<ExpressionFault> find_unneeded(const DagPlan& plan, const std::vector<OutputUse>& uses,
                                            std::size_t faults_max) {
   std::vector<ExpressionFault> faults;
-  std::vector<OutputUse> far;
-  for (const OutputUse& use : uses) {
-    if (!needs_directly(plan, use)) far.push_back(use);
-  }
+  std::vector<OutputUse> far = far_uses(plan, uses);
   std::ranges::sort(
       far, {}, [](const OutputUse& use) { return std::tuple(use.from, use.node, use.offset); });
   std::vector<std::uint32_t> targets;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -25,12 +26,19 @@ std::string complaint_of(const StartParts& parts) {
   return {};
 }
 
-bool has_name(const Variables& variables, std::string_view name) {
-  const auto same = [name](const auto& variable) { return variable.first == name; };
-  return std::ranges::any_of(variables, same);
-}
-
 void append(StartTexts& out, std::string_view text) { out.payload.append(text).push_back('\0'); }
+
+// The variable that wins for each name: the last one of the task, unless we set it ourselves.
+using LastOfName = std::unordered_map<std::string_view, const Variables::value_type*>;
+
+LastOfName last_of_names(const StartParts& parts) {
+  LastOfName last;
+  last.reserve(parts.env.size() + parts.ours.size());
+  for (const Variables* variables : {&parts.env, &parts.ours}) {
+    for (const auto& variable : *variables) last[variable.first] = &variable;
+  }
+  return last;
+}
 
 void append_variable(StartTexts& out, const std::pair<std::string, std::string>& variable) {
   out.payload.append(variable.first).push_back('=');
@@ -48,18 +56,17 @@ std::expected<void, std::string> write_texts(const StartParts& parts, StartTexts
   out.argc = static_cast<std::uint32_t>(parts.argv.size());
   out.envc = 0;
   for (const std::string& argument : parts.argv) append(out, argument);
+  const LastOfName last = last_of_names(parts);
   for (const std::string& entry : parts.inherited) {
-    const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
-    if (has_name(parts.env, name) || has_name(parts.ours, name)) continue;
+    if (last.contains(std::string_view(entry).substr(0, entry.find('=')))) continue;
     append(out, entry);
     ++out.envc;
   }
-  for (auto at = parts.env.begin(); at != parts.env.end(); ++at) {
-    const auto same = [&](const auto& later) { return later.first == at->first; };
-    if (std::any_of(at + 1, parts.env.end(), same) || has_name(parts.ours, at->first)) continue;
-    append_variable(out, *at);
+  for (const Variables* variables : {&parts.env, &parts.ours}) {
+    for (const auto& variable : *variables) {
+      if (last.at(variable.first) == &variable) append_variable(out, variable);
+    }
   }
-  for (const auto& variable : parts.ours) append_variable(out, variable);
   append(out, parts.workdir);
   return {};
 }
