@@ -102,6 +102,13 @@ bool Agent::fenced() const {
   return serving != nullptr && serving->fenced;
 }
 
+// The agent itself is allowed to be late by a tick, and the kill takes its time after this.
+Instant Agent::tasks_until() const {
+  if (planted(PlantedBug::kNoSelfFence)) return kNever;
+  const auto* serving = std::get_if<Serving>(&session_);
+  return serving != nullptr ? serving->fence_at() + config_.tick : Instant{};
+}
+
 Instant Agent::next_wake() const {
   if (!last_on_ || std::holds_alternative<Idle>(session_) || exited()) return kNever;
   Instant wake = *last_on_ + config_.heartbeat_interval;

@@ -35,6 +35,10 @@ class Agent {
   // The latest time for the next input; sooner does no harm. kNever: none needed.
   Instant next_wake() const;
 
+  // How long tasks may run if nothing more is heard from here: who runs them ends them then, even
+  // when this agent is kept from giving the order.
+  Instant tasks_until() const;
+
   std::vector<HeldTask> held() const { return held_.list(); }
   const HeldTable& table() const { return held_; }
   const Session& session() const { return session_; }

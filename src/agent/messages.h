@@ -66,9 +66,16 @@ struct ProcessCheckpoint {
   Attempt attempt;
   std::string data;
 };
-// The executor had begun to kill it. Many programs end with exit code 0 on SIGTERM: whatever the
-// exit code, an end after the first signal of ours is this and not Completed or Failed.
-struct Killed {};
+// We had begun to kill it. Many programs end with exit code 0 on SIGTERM: whatever the exit code,
+// an end after the first signal of ours is this and not Completed or Failed.
+struct Killed {
+  enum class By : std::uint8_t {
+    kOrder,       // the agent had asked for it
+    kFence,       // tasks_until() had passed; it may also never have been started for that reason
+    kRunnerLoss,  // whoever ran it was killed, and the task with it
+  };
+  By by = By::kOrder;
+};
 // All processes of the attempt are gone. Nothing is said about this attempt afterwards.
 struct ProcessExited {
   Attempt attempt;

@@ -21,6 +21,8 @@ std::size_t bytes_of(const Report& report) {
     bytes += completed->outputs.size();
   } else if (const auto* failed = std::get_if<Failed>(&report.body)) {
     bytes += failed->message.size();
+  } else if (const auto* released = std::get_if<Released>(&report.body)) {
+    bytes += released->message.size();
   }
   return bytes;
 }

@@ -39,6 +39,16 @@ ReportBody report_of_exit(ProcessExited& exited, const HeldTable::End& end) {
   if (auto* completed = std::get_if<Completed>(&exited.result)) return std::move(*completed);
   if (auto* failed = std::get_if<Failed>(&exited.result)) return std::move(*failed);
   if (end.why) return report_of_kill(*end.why);
+  switch (std::get<Killed>(exited.result).by) {
+    case Killed::By::kFence:
+      REACHED("agent: fenced by its runner");
+      return Released{Released::Cause::kSelfFenced};
+    case Killed::By::kRunnerLoss:
+      return Released{Released::Cause::kSelfFenced,
+                      "the runner of the task was killed on its worker, and the task with it"};
+    case Killed::By::kOrder:
+      break;
+  }
   return Failed{Failed::Cause::kSignal, kSigKill, "killed by its own worker without an order"};
 }
 

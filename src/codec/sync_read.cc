@@ -95,6 +95,7 @@ Failed failed_of(Reading& in, const ReportDraft& draft) {
 Released released_of(Reading& in, const ReportDraft& draft) {
   Released released;
   if (draft.cause != 0) read_word(in, draft.cause, kReleasedCauses, released.cause);
+  if (draft.message != 0) read_text(in, draft.message, released.message);
   return released;
 }
 

@@ -38,6 +38,7 @@ void write_body(JsonWriter& json, const Failed& body) {
 
 void write_body(JsonWriter& json, const Released& body) {
   json.field("kind", "released").field("cause", word_for(kReleasedCauses, body.cause));
+  if (!body.message.empty()) json.field("message", std::string_view(body.message));
 }
 
 void write_body(JsonWriter& json, const TimedOut& /*body*/) { json.field("kind", "timed_out"); }

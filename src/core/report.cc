@@ -130,7 +130,8 @@ class Apply {
     const bool drained = released.cause == Released::Cause::kDrained;
     const Blame blame =
         drained && planted(PlantedBug::kDrainCountedAsCrash) ? Blame::kCrash : Blame::kRelease;
-    end_attempt(cx_, ix_, ended(drained ? Verdict::kDrained : Verdict::kSelfFenced, blame));
+    const Verdict verdict = drained ? Verdict::kDrained : Verdict::kSelfFenced;
+    end_attempt(cx_, ix_, ended(verdict, blame, 0, released.message));
   }
 
   void operator()(const TimedOut&) const {

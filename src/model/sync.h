@@ -59,6 +59,7 @@ struct Failed {
 struct Released {
   enum class Cause : std::uint8_t { kDrained, kSelfFenced, kStopped, kNotStarted };
   Cause cause = Cause::kDrained;
+  std::string message = {};  // what happened, where the cause does not say it all
 };
 // The worker's own clock of the execution timeout ended it.
 struct TimedOut {};

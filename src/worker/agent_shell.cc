@@ -78,7 +78,9 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
   // that the executor has them in the order they were decided in.
   void step(agent::Input input) {
     if (closed_ || agent_.exited()) return;
-    for (agent::Output& output : agent_.on(std::move(input), boot_clock_now())) {
+    agent::Outbox outbox = agent_.on(std::move(input), boot_clock_now());
+    hooks_.renewed(agent_.tasks_until());
+    for (agent::Output& output : outbox) {
       std::visit([this](auto& order) { take(order); }, output);
     }
     wake_ = agent_.exited() ? kNever : agent_.next_wake();

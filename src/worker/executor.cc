@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -117,9 +118,23 @@ void Executor::look_at_files() {
   look_.async_wait([this, alive = std::weak_ptr(host_)](boost::system::error_code fault) {
     if (fault || alive.expired()) return;
     for (const auto& [attempt, slot] : busy_) slot->look_at_files();
+    wake_runners();
     looking_ = false;
     if (!busy_.empty()) look_at_files();
   });
+}
+
+// A task may stop the runner it has for a parent. Who was stopped since the last look costs one
+// call to find out, for all of them; a runner is never to be stopped, so it is continued.
+void Executor::wake_runners() {
+  for (;;) {
+    siginfo_t stopped{};
+    const int got = ::waitid(P_ALL, 0, &stopped, WSTOPPED | WNOHANG);
+    if (got != 0 || stopped.si_pid == 0) return;
+    for (const auto& slot : slots_) {
+      if (slot->runner_pid() == stopped.si_pid) slot->wake_runner();
+    }
+  }
 }
 
 void Executor::listen_soon() {

@@ -4,8 +4,8 @@
 //
 // A task is over only when every process of it is gone, its output was read to its end and the sink
 // has let go of it: then, and not before, ProcessExited is told and its slot is free. Never more
-// tasks at once than slots (the caller's promise). A runner that is killed costs its task, not the
-// worker. Everything, callbacks too, is on the thread that runs the io_context; nothing is told
+// tasks at once than slots (the caller's promise). A runner that is killed costs its attempt, not
+// the worker and not the task's retries. Everything, callbacks too, is on the thread that runs the io_context; nothing is told
 // from inside start() or kill(). The worker process becomes a child subreaper, and children it did
 // not start as runners are taken for what a dead runner left behind: nobody else may have any.
 
@@ -56,6 +56,7 @@ struct ExecutorConfig {
   std::string record_path;               // see slot_record.h; empty: none is kept
   std::vector<std::string> environment;  // NAME=value, of every task; empty: the worker's own
   int root = -1;  // descriptor of the folder that tasks have as their root; -1: the worker's
+  int fence = -1;  // of runner_messages.h, moved on by the caller; -1: tasks run without one
   std::function<void(const std::string&)> notice = [](const std::string&) {};  // for the log
 };
 
@@ -83,6 +84,7 @@ class Executor {
 
  private:
   void look_at_files();
+  void wake_runners();
   void listen_soon();
   void ended(Slot& slot, agent::Input word);
 

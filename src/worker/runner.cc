@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,7 +102,10 @@ class Runner {
   Turn take_order();
   void join_groups(const Packet& packet);
   void start(const Order& order, std::span<std::byte> rest, Packet& packet);
-  void kill(Duration grace);
+  void kill(Duration grace, EndedBy by);
+  Turn take_fence(const Order& order, Packet& packet);
+  void arm_fence(Instant until);
+  void judge_fence();
   bool reap_dead();
   void look_at_task();
   void act_on_time();
@@ -116,6 +120,10 @@ class Runner {
   SpawnOrder spawn_;
   Fd root_;  // of tasks; none: the runner's own
   SlotRecord record_;
+  Fence fence_;
+  Fd fence_timer_;  // by the boot clock: a machine that slept must not add its sleep
+  Duration fence_grace_;
+  bool fence_armed_ = false;
   SlotRecord::Place place_{.slot = 0, .role = SlotRecord::Role::kLeader};
   std::optional<Task> task_;
 };
@@ -125,13 +133,15 @@ int Runner::run() {
   sigfillset(&while_waiting);
   sigdelset(&while_waiting, SIGCHLD);
   for (;;) {
-    pollfd control{.fd = control_.get(), .events = POLLIN, .revents = 0};
+    pollfd watched[] = {{.fd = control_.get(), .events = POLLIN, .revents = 0},
+                        {.fd = fence_timer_.get(), .events = POLLIN, .revents = 0}};
     const int limit_ms = wait_ms();
     const timespec limit{.tv_sec = limit_ms / 1000, .tv_nsec = limit_ms % 1000 * 1'000'000L};
-    const int ready = ::ppoll(&control, 1, limit_ms < 0 ? nullptr : &limit, &while_waiting);
+    const int ready = ::ppoll(watched, std::size(watched), limit_ms < 0 ? nullptr : &limit, &while_waiting);
     if (task_) look_at_task();
     if (!control_) return leave();
-    if (ready > 0 && take_order() == Turn::kEnd) return leave();
+    if (ready > 0 && watched[1].revents != 0) judge_fence();
+    if (ready > 0 && watched[0].revents != 0 && take_order() == Turn::kEnd) return leave();
     if (task_) act_on_time();
   }
 }
@@ -163,7 +173,7 @@ Runner::Turn Runner::take_order() {
       start(order, std::span(buffer_).first(packet.bytes).subspan(sizeof(order)), packet);
       break;
     case OrderKind::kKill:
-      if (task_) kill(millis(order.grace_ms));
+      if (task_) kill(millis(order.grace_ms), EndedBy::kOrder);
       break;
     case OrderKind::kRoot:
       // Without it tasks would run in the wrong place.
@@ -175,6 +185,8 @@ Runner::Turn Runner::take_order() {
       record_ = SlotRecord::open(std::move(packet.fds[0]));
       place_.slot = order.slot;
       break;
+    case OrderKind::kFence:
+      return take_fence(order, packet);
   }
   return control_ ? Turn::kGoOn : Turn::kEnd;
 }
@@ -184,6 +196,33 @@ void Runner::join_groups(const Packet& packet) {
   for (std::size_t i = 0; i < packet.fd_count; ++i) {
     [[maybe_unused]] const ssize_t written = ::write(packet.fds[i].get(), "0", 1);
   }
+}
+
+Runner::Turn Runner::take_fence(const Order& order, Packet& packet) {
+  fence_ = Fence::open(std::move(packet.fds[0]));
+  fence_grace_ = millis(order.grace_ms);
+  fence_timer_.reset(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
+  return fence_timer_ ? Turn::kGoOn : Turn::kEnd;
+}
+
+void Runner::arm_fence(Instant until) {
+  if (!fence_timer_ || until >= kNever) return;
+  itimerspec at{};
+  at.it_value.tv_sec = until.us / 1'000'000;
+  at.it_value.tv_nsec = until.us % 1'000'000 * 1'000;
+  fence_armed_ = ::timerfd_settime(fence_timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr) == 0;
+}
+
+// The timer is set for where the fence was when the first of these tasks started. Mostly it has
+// been moved on since: so one wake-up in the time of a fence is all that it costs.
+void Runner::judge_fence() {
+  std::uint64_t times = 0;
+  [[maybe_unused]] const ssize_t got = ::read(fence_timer_.get(), &times, sizeof(times));
+  fence_armed_ = false;
+  if (!task_) return;
+  const Instant until = fence_.until();
+  if (boot_clock_now() < until) return arm_fence(until);
+  kill(fence_grace_, EndedBy::kFence);
 }
 
 void Runner::start(const Order& order, std::span<std::byte> rest, Packet& packet) {
@@ -203,6 +242,12 @@ void Runner::start(const Order& order, std::span<std::byte> rest, Packet& packet
   spawn_.workdir = whole ? payload.next() : nullptr;
   spawn_.output = packet.fds[0].get();
   const Instant now = boot_clock_now();
+  const Instant until = fence_.until();
+  if (now >= until) {
+    packet.fds[0].reset();
+    say({.kind = WordKind::kNotStarted, .ended_by = EndedBy::kFence});
+    return;
+  }
   const Attempt attempt{{.run = {order.run}, .index = order.task, .level = order.level},
                         {order.epoch}};
   spawn_.note =
@@ -212,15 +257,16 @@ void Runner::start(const Order& order, std::span<std::byte> rest, Packet& packet
   packet.fds[0].reset();
   if (spawned.pid > 0) {
     task_.emplace(now).leader = spawned.pid;
+    if (!fence_armed_) arm_fence(until);
   } else {
     record_.clear(place_);
     say({.kind = WordKind::kNotStarted, .code = spawned.error, .step = spawned.step});
   }
 }
 
-void Runner::kill(Duration grace) {
+void Runner::kill(Duration grace, EndedBy by) {
   if (task_->leader == 0) return;  // what is left is being killed already
-  task_->ended_by = EndedBy::kOrder;
+  if (task_->ended_by == EndedBy::kItself) task_->ended_by = by;
   const Instant at = boot_clock_now() + grace;
   if (!task_->kill_at && grace > Duration{}) terminate_tree(task_->leader);
   task_->kill_at = std::min(at, task_->kill_at.value_or(kNever));

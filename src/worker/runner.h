@@ -4,8 +4,9 @@
 //
 // It is a child subreaper: whatever a task forks stays below it, so "all gone" is exact. When the
 // task's first process ends, what is left is killed before it says so. When its worker is gone
-// (the control socket ends, also by kill -9) it kills everything and ends. It waits in one poll and
-// nowhere else, has no threads, and no signal but KILL and STOP reaches it.
+// (the control socket ends, also by kill -9) it kills everything and ends; when its worker is
+// there but did not move the fence on in time, frozen say, it kills its task. It waits in one poll
+// and nowhere else, has no threads, and no signal but KILL and STOP reaches it.
 
 namespace vortex::worker {
 

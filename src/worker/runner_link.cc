@@ -38,6 +38,11 @@ int spawn(std::vector<std::string> command, int control, pid_t& pid) {
   return error;
 }
 
+std::uint32_t grace_ms(Duration grace) {
+  return static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(grace.us / 1000, 0, std::numeric_limits<std::int32_t>::max()));
+}
+
 // A payload that is too long for a packet, as a file in memory.
 Fd in_memory(std::string_view payload) {
   Fd file(::memfd_create("vortex-task", MFD_CLOEXEC));
@@ -119,6 +124,10 @@ void RunnerLink::set_record(int file, std::uint32_t slot) {
   send({.kind = OrderKind::kRecord, .slot = slot}, {}, {&file, 1});
 }
 
+void RunnerLink::set_fence(int fence, Duration grace) {
+  send({.kind = OrderKind::kFence, .grace_ms = grace_ms(grace)}, {}, {&fence, 1});
+}
+
 void RunnerLink::start_task(Attempt attempt, const StartTexts& texts, int output) {
   Order order{.kind = OrderKind::kStart, .argc = texts.argc, .envc = texts.envc};
   order.payload_bytes = texts.payload.size();
@@ -137,9 +146,7 @@ void RunnerLink::start_task(Attempt attempt, const StartTexts& texts, int output
 }
 
 void RunnerLink::kill_task(Duration grace) {
-  const std::int64_t ms =
-      std::clamp<std::int64_t>(grace.us / 1000, 0, std::numeric_limits<std::int32_t>::max());
-  send({.kind = OrderKind::kKill, .grace_ms = static_cast<std::uint32_t>(ms)}, {}, {});
+  send({.kind = OrderKind::kKill, .grace_ms = grace_ms(grace)}, {}, {});
 }
 
 void RunnerLink::send(const Order& order, std::string_view payload, std::span<const int> fds) {

@@ -47,6 +47,8 @@ class RunnerLink : public std::enable_shared_from_this<RunnerLink> {
   void set_root(int folder);
   // Its tasks note themselves in this record, as those of this slot.
   void set_record(int file, std::uint32_t slot);
+  // Its tasks are killed with this grace when the fence is passed.
+  void set_fence(int fence, Duration grace);
   void start_task(Attempt attempt, const StartTexts& texts, int output);
   void kill_task(Duration grace);
 

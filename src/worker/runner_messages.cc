@@ -1,10 +1,14 @@
 #include "worker/runner_messages.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 namespace vortex::worker {
 namespace {
@@ -12,6 +16,52 @@ namespace {
 constexpr std::size_t kControlBytes = CMSG_SPACE(sizeof(int) * kOrderFdsMax);
 
 }  // namespace
+
+std::expected<Fence, int> Fence::create() {
+  Fd file(::memfd_create("vortex-fence", MFD_CLOEXEC));
+  if (!file || ::ftruncate(file.get(), sizeof(std::int64_t)) != 0) return std::unexpected(errno);
+  Fence fence = open(std::move(file));
+  if (fence.until_us_ == nullptr) return std::unexpected(errno);
+  return fence;
+}
+
+Fence Fence::open(Fd file) {
+  Fence fence;
+  fence.without_ = Instant{};
+  void* mapped = ::mmap(nullptr, sizeof(std::int64_t), PROT_READ | PROT_WRITE, MAP_SHARED,
+                        file.get(), 0);
+  if (mapped == MAP_FAILED) return fence;
+  fence.until_us_ = static_cast<std::int64_t*>(mapped);
+  fence.file_ = std::move(file);
+  return fence;
+}
+
+Fence::~Fence() {
+  if (until_us_ != nullptr) ::munmap(until_us_, sizeof(std::int64_t));
+}
+
+Fence::Fence(Fence&& other) noexcept
+    : file_(std::move(other.file_)),
+      until_us_(std::exchange(other.until_us_, nullptr)),
+      without_(other.without_) {}
+
+Fence& Fence::operator=(Fence&& other) noexcept {
+  std::swap(file_, other.file_);
+  std::swap(until_us_, other.until_us_);
+  std::swap(without_, other.without_);
+  return *this;
+}
+
+void Fence::move_to(Instant until) {
+  if (until_us_ != nullptr) {
+    std::atomic_ref(*until_us_).store(until.us, std::memory_order_release);
+  }
+}
+
+Instant Fence::until() const {
+  if (until_us_ == nullptr) return without_;
+  return {std::atomic_ref(*until_us_).load(std::memory_order_acquire)};
+}
 
 bool send_packet(int socket, std::span<iovec> parts, std::span<const int> fds) {
   msghdr message{};

@@ -2,11 +2,13 @@
 // What a worker and the runners of its slots say to each other, over a SOCK_SEQPACKET pair.
 //
 // Both ends are the same program on the same machine, so these are plain structs in host order.
-// Descriptors travel with an order by SCM_RIGHTS. Nothing here allocates or blocks, so that the
-// runner may use all of it.
+// Descriptors travel with an order by SCM_RIGHTS. Beside the socket there is the fence, one number
+// in shared memory: how long tasks may run without another word of the worker. Nothing here
+// allocates or blocks, so that the runner may use all of it.
 
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <span>
 
 #include <sys/uio.h>
@@ -25,6 +27,7 @@ enum class OrderKind : std::uint32_t {
   kKill,      // TERM, then KILL after the grace; a shorter grace replaces a longer one
   kRoot,      // descriptor: the folder that tasks have as their root, before anything is started
   kRecord,    // descriptor: the record in which tasks note themselves, before anything is started
+  kFence,     // descriptor: the memory of a Fence; grace of the kill when it is passed
 };
 
 // The payload of kStart: argv, then environment, then the working directory, each text closed by
@@ -53,20 +56,48 @@ constexpr Duration kStartSaidAfter = millis(4);
 
 enum class WordKind : std::uint32_t {
   kStarted = 1,  // it runs; not said of a task that ended soon
-  kNotStarted,   // code: errno, step: where it failed
+  kNotStarted,   // code: errno, step: where it failed; nothing failed if it was fenced
   kGone,         // code: the leader's wait status; every process of the task is gone and reaped
 };
 
 enum class StartStep : std::uint32_t { kPrepare, kWorkdir, kProgram };
 
-// Whether the task's first process ended before the runner sent it a signal.
-enum class EndedBy : std::uint32_t { kItself, kOrder };
+// Whether the task's first process ended before the runner sent it a signal, and if not, why the
+// runner did.
+enum class EndedBy : std::uint32_t { kItself, kOrder, kFence };
 
 struct Word {
   WordKind kind = WordKind::kStarted;
   std::int32_t code = 0;
   StartStep step = StartStep::kPrepare;
   EndedBy ended_by = EndedBy::kItself;
+};
+
+// Until when the tasks of a worker may run, by the boot clock. The worker moves it on with every
+// answer of a controller; a runner that finds it passed ends its task, whatever became of the
+// worker. To move it costs one store, to look at it one load.
+class Fence {
+ public:
+  // A new one, passed already. The error is an errno.
+  static std::expected<Fence, int> create();
+  // The same in another process; one that cannot be mapped is passed for ever.
+  static Fence open(Fd file);
+
+  Fence() = default;  // never passed
+  ~Fence();
+  Fence(Fence&& other) noexcept;
+  Fence& operator=(Fence&& other) noexcept;
+  Fence(const Fence&) = delete;
+  Fence& operator=(const Fence&) = delete;
+
+  void move_to(Instant until);  // any thread
+  Instant until() const;
+  int file() const { return file_.get(); }  // for another process; -1: there is none
+
+ private:
+  Fd file_;
+  std::int64_t* until_us_ = nullptr;
+  Instant without_ = kNever;  // while there is no memory
 };
 
 // Never waits. False: not sent, errno says why.

@@ -1,7 +1,9 @@
 #include "worker/slot.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -24,6 +26,18 @@ namespace asio = boost::asio;
 constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr Duration kAdoptedEvery = millis(2);
 constexpr int kSigKill = 9;
+// A runner that was asked to kill, and has had the grace for it, is looked at this often. One that
+// is stopped gets no more time; one that is not may have a large tree to kill.
+constexpr Duration kRunnerEvery = millis(100);
+constexpr Duration kRunnerLongest = seconds(15);
+// A runner that is lost once under a task says nothing about the task.
+constexpr std::uint32_t kLossesExcused = 2;
+constexpr std::size_t kLossesKept = 1024;
+
+bool is_stopped(pid_t pid) {
+  const auto stat = read_process_stat(pid);
+  return stat && (stat->state == 'T' || stat->state == 't');
+}
 
 }  // namespace
 
@@ -38,6 +52,11 @@ void SlotHost::remove_folder(std::string folder) {
 void SlotHost::notice_limits(const std::string& text) {
   if (text.empty() || std::exchange(told_of_limits, true)) return;
   config.notice(text);
+}
+
+bool SlotHost::suspects(TaskId task) {
+  if (runner_losses.size() >= kLossesKept && !runner_losses.contains(task)) runner_losses.clear();
+  return ++runner_losses[task] > kLossesExcused;
 }
 
 Slot::Slot(SlotHost& host, std::uint32_t number)
@@ -111,6 +130,7 @@ std::optional<Slot::Fault> Slot::begin_runner() {
   link_ = std::move(*link);
   link_->join(group_.entrances());
   if (config.root >= 0) link_->set_root(config.root);
+  if (config.fence >= 0) link_->set_fence(config.fence, config.kill_grace);
   if (host_.record.file() >= 0) link_->set_record(host_.record.file(), number_);
   host_.record.set({.slot = number_, .role = SlotRecord::Role::kRunner},
                    {.pid = link_->pid(), .from = before, .until = boot_clock_now()});
@@ -140,15 +160,56 @@ void Slot::could_not_start(Fault fault) {
   host_.ended(*this, agent::ProcessCouldNotStart{attempt, fault.code, std::move(fault.text)});
 }
 
+// The order to start it was taken from the socket only after the fence had passed.
+void Slot::not_started_in_time() {
+  unheard_.reset();
+  if (!files_->is_untouched()) files_->clean_up();
+  const Attempt attempt = task_->launch.attempt;
+  task_.reset();
+  host_.ended(*this, agent::ProcessExited{attempt, agent::Killed{agent::Killed::By::kFence}});
+}
+
 void Slot::kill(Duration grace) {
   if (!task_ || task_->status) return;
   task_->kill_asked = true;
   // The runner lives in the same group and has to be quick now.
   group_.lift_cpu();
-  if (link_) link_->kill_task(grace);
+  if (!link_) return;
+  link_->kill_task(grace);
+  wake_runner();
+  task_->kill_by = std::min(task_->kill_by, boot_clock_now() + grace + kRunnerLongest);
+  watch_kill(grace);
+}
+
+void Slot::wake_runner() {
+  if (link_ && link_->pid() > 0) ::kill(link_->pid(), SIGCONT);
+}
+
+// The grace is over: whoever stopped the runner does not keep its task alive.
+void Slot::watch_kill(Duration wait) {
+  timer_.expires_after(std::chrono::microseconds(wait.us));
+  timer_.async_wait([weak = weak_from_this(), number = task_->number](
+                        boost::system::error_code fault) {
+    const auto self = weak.lock();
+    if (fault || !self || !self->task_ || self->task_->number != number) return;
+    if (self->task_->status || !self->link_) return;
+    if (is_stopped(self->link_->pid()) || boot_clock_now() >= self->task_->kill_by) {
+      return self->give_up_runner();
+    }
+    self->watch_kill(kRunnerEvery);
+  });
+}
+
+void Slot::give_up_runner() {
+  host_.config.notice(fmt::format("the runner of {} does not answer: it is killed from outside",
+                                  to_text(task_->launch.attempt.task)));
+  group_.kill_all();
+  link_->kill_now();
+  on_lost();
 }
 
 void Slot::hang_up() {
+  wake_runner();  // or it would not see that we are gone
   if (link_) link_->hang_up();
   boost::system::error_code ignored;
   output_.close(ignored);
@@ -165,6 +226,7 @@ void Slot::on_word(Word word) {
       if (is_listening()) tell_start();
       return;
     case WordKind::kNotStarted: {
+      if (word.ended_by == EndedBy::kFence) return not_started_in_time();
       const Launch& launch = task_->launch;
       return could_not_start({word.code, could_not_start_text({.step = word.step,
                                                                .error = word.code,

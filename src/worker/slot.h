@@ -5,10 +5,13 @@
 //             |                \-> adopting (runner lost: what it left is being killed) -> ending
 //             \-> idle (could not start)
 //
-// Each task ends with exactly one call of `ended`, when the slot is idle again. Executor's thread.
+// A runner that is stopped is continued; one that does not do as it was asked is killed, which is
+// a loss like any other. Each task ends with exactly one call of `ended`, when the slot is idle
+// again. Executor's thread.
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,10 +43,13 @@ struct SlotHost {
   SlotRecord record;
   std::vector<std::string> environment;
   bool told_of_limits = false;
+  std::map<TaskId, std::uint32_t> runner_losses = {};  // of tasks that lost theirs here
   std::optional<boost::asio::thread_pool> janitor;  // removes folders; made when it is needed
 
   void remove_folder(std::string folder);
   void notice_limits(const std::string& text);
+  // A runner was lost under this task. True: so often that the task must have had a hand in it.
+  bool suspects(TaskId task);
 };
 
 // The task that is in a slot now.
@@ -61,6 +67,7 @@ struct SlotTask {
   bool output_open = false;
   bool wrote_files = false;  // known at its end
   Instant gone_at;
+  Instant kill_by = kNever;  // the runner has had all the time it needs
 };
 
 class Slot : public std::enable_shared_from_this<Slot> {
@@ -69,6 +76,8 @@ class Slot : public std::enable_shared_from_this<Slot> {
 
   void start(Launch launch);
   void kill(Duration grace);
+  // Somebody has stopped its runner: continues it.
+  void wake_runner();
   // Tells what is new in the files of the task.
   void look_at_files();
   // Tells its start and ships output from now on, if the task has been in the slot for a moment.
@@ -91,9 +100,12 @@ class Slot : public std::enable_shared_from_this<Slot> {
   std::optional<Fault> begin_runner();
   std::optional<Fault> open_output(int& write_end);
   void could_not_start(Fault fault);
+  void not_started_in_time();
 
   void on_word(Word word);
   void on_lost();
+  void watch_kill(Duration wait);
+  void give_up_runner();
   void kill_adopted();
   void all_gone();
 
@@ -107,6 +119,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
   void tell_start();
   void tell_files(SlotFiles::Moment moment);
   agent::Input result_of(SlotTask& task);
+  agent::Input result_of_loss(Attempt attempt);
 
   SlotHost& host_;
   std::uint32_t number_;

@@ -50,7 +50,7 @@ void Slot::attach_output() {
     static_cast<void>(unheard_.release());
     return read_output();
   }
-  host_.config.notice(fmt::format("the output of {} can not be read: {}",
+  host_.config.notice(fmt::format("the output of {} cannot be read: {}",
                                   to_text(task_->launch.attempt.task), fault.message()));
   unheard_.reset();
   task_->output_open = false;
@@ -149,17 +149,28 @@ void Slot::end() {
   host_.ended(*this, std::move(word));
 }
 
+// The runner is part of the worker: that it was killed is not the task's failure. But a task that
+// kills its runners must not go round for ever.
+agent::Input Slot::result_of_loss(Attempt attempt) {
+  if (!host_.suspects(attempt.task)) {
+    return agent::ProcessExited{attempt, agent::Killed{agent::Killed::By::kRunnerLoss}};
+  }
+  return agent::ProcessExited{
+      attempt, Failed{Failed::Cause::kSignal, SIGKILL,
+                      "its runner was killed, and the task with it: signal 9 (KILL); that has "
+                      "happened whenever this task ran here"}};
+}
+
 agent::Input Slot::result_of(SlotTask& task) {
   const Attempt attempt = task.launch.attempt;
   const int status = *task.status;
   if (task.ended_by == EndedBy::kOrder || (task.runner_lost && task.kill_asked)) {
     return agent::ProcessExited{attempt, agent::Killed{}};
   }
-  if (task.runner_lost) {
-    return agent::ProcessExited{
-        attempt, Failed{Failed::Cause::kSignal, SIGKILL,
-                        "its runner was killed, and the task with it: signal 9 (KILL)"}};
+  if (task.ended_by == EndedBy::kFence) {
+    return agent::ProcessExited{attempt, agent::Killed{agent::Killed::By::kFence}};
   }
+  if (task.runner_lost) return result_of_loss(attempt);
   if (status != 0) {
     const std::int64_t limit = task.launch.resources.memory_bytes;
     const bool starved = limit > 0 && group_.out_of_memory_count() > task.out_of_memory_before;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <memory>
 #include <optional>
@@ -26,6 +27,7 @@
 #include "worker/health.h"
 #include "worker/launch.h"
 #include "worker/log_shipper.h"
+#include "worker/runner_messages.h"
 #include "worker/spawn_worker.h"
 
 namespace vortex::worker {
@@ -85,6 +87,7 @@ class WorkerProcess {
 
  private:
   std::string be_contained();
+  std::string make_fence();
   void start_executor();
   std::string start_agent();
   agent::AgentConfig agent_config(std::string health_address) const;
@@ -103,6 +106,7 @@ class WorkerProcess {
   std::function<void(const std::string&)> log_;
   const Instant started_at_;
   Fd root_;  // of tasks; none: the machine's
+  Fence fence_;
   Loop tasks_;
   Loop beat_;
   std::unique_ptr<LogShipper> shipper_;
@@ -132,6 +136,14 @@ bool supervisor_is_gone(int news_fd) {
   return news_fd >= 0 && ::poll(&news, 1, 0) > 0 && (news.revents & POLLERR) != 0;
 }
 
+// Returns what is wrong; empty: nothing.
+std::string WorkerProcess::make_fence() {
+  auto fence = Fence::create();
+  if (!fence) return fmt::format("no memory for the fence of tasks: {}", std::strerror(fence.error()));
+  fence_ = *std::move(fence);
+  return {};
+}
+
 void WorkerProcess::start_executor() {
   ShipperConfig shipper;
   shipper.controllers = options_.worker.controllers;
@@ -148,6 +160,7 @@ void WorkerProcess::start_executor() {
   config.group = {options_.supervisor, info().id.text};
   config.record_path = options_.record_path;
   config.root = root_.get();
+  config.fence = fence_.file();
   config.notice = log_;
   executor_ = std::make_unique<Executor>(tasks_.io, std::move(config), *shipper_,
                                          [this](agent::Input fact) { on_fact(std::move(fact)); });
@@ -186,6 +199,7 @@ std::string WorkerProcess::start_agent() {
   hooks.kill = [this](Attempt attempt) {
     asio::post(tasks_.io, [this, attempt] { executor_->kill(attempt); });
   };
+  hooks.renewed = [this](Instant until) { fence_.move_to(until); };
   hooks.ready = [this] { tell_supervisor(kNewsReady); };
   hooks.exited = [this](agent::Exit::How how) {
     how_ = how;
@@ -264,6 +278,10 @@ int WorkerProcess::run() {
   if (options_.news_fd >= 0) ::fcntl(options_.news_fd, F_SETFD, FD_CLOEXEC);
   if (supervisor_is_gone(options_.news_fd)) return 1;
   if (const std::string wrong = be_contained(); !wrong.empty()) {
+    log_(wrong);
+    return 1;
+  }
+  if (const std::string wrong = make_fence(); !wrong.empty()) {
     log_(wrong);
     return 1;
   }

@@ -55,6 +55,44 @@ TEST_F(CutOff, V15_TasksAreKilledExactlyFAfterTheLastAcknowledgedSyncWasSent) {
   drop_calls();
 }
 
+TEST_F(Fence, TasksMayRunATickBeyondTheFenceWhoeverKeepsIt) {
+  EXPECT_EQ(agent.tasks_until(), Instant{}) << "nothing runs before there is a session";
+  join();
+  const Instant sent = now;
+  run_task(attempt(1));
+  const Duration tick = test_config().tick;
+  const Duration kill = test_config().kill_time;
+  EXPECT_EQ(agent.tasks_until(), sent + kFence + tick);
+  EXPECT_LE(agent.tasks_until() + kill, sent + kLease * 95 / 100);
+  refuse(poll, SyncRefusal::Why::kSessionEnded);
+  expect_kill(attempt(1), KillWhy::kSessionOver);
+  EXPECT_EQ(agent.tasks_until(), Instant{});
+}
+
+TEST_F(Fence, TaskThatItsRunnerFencedIsReleasedByAWorkerThatWakesUp) {
+  join();
+  run_task(attempt(1));
+  feed(ProcessExited{attempt(1), Killed{Killed::By::kFence}});
+  expect_release_of(attempt(1), Released::Cause::kSelfFenced);
+}
+
+TEST_F(Fence, TaskThatWasLostWithItsRunnerIsReleasedWithAWord) {
+  join();
+  run_task(attempt(1));
+  feed(ProcessExited{attempt(1), Killed{Killed::By::kRunnerLoss}});
+  const auto sent = expect_report_of<Released>(attempt(1));
+  EXPECT_NE(std::get<Released>(sent.request.reports.at(0).body).message, "");
+}
+
+TEST_F(Fence, TimeoutStaysATimeoutWhenTheRunnerHadToBeKilled) {
+  join();
+  run_task(attempt(1), seconds(1));
+  advance(seconds(1));
+  expect_kill(attempt(1), KillWhy::kTimedOut);
+  feed(ProcessExited{attempt(1), Killed{Killed::By::kRunnerLoss}});
+  expect_report_of<TimedOut>(attempt(1));
+}
+
 TEST_F(CutOff, WakeIsExactEvenWhenNothingElseHappens) {
   join();
   run_task(attempt(1));

@@ -189,7 +189,7 @@ ReportBody drawn_body(Rng& rng) {
       return Failed{static_cast<Failed::Cause>(rng.below(4)),
                     static_cast<std::int32_t>(drawn_number(rng)), drawn_text(rng)};
     case 4:
-      return Released{static_cast<Released::Cause>(rng.below(3))};
+      return Released{static_cast<Released::Cause>(rng.below(4)), rng.chance(500) ? "why" : ""};
     default:
       return TimedOut{};
   }

@@ -15,7 +15,7 @@ bool same(const Started&, const Started&) { return true; }
 bool same(const TimedOut&, const TimedOut&) { return true; }
 bool same(const Checkpoint& a, const Checkpoint& b) { return a.data == b.data; }
 bool same(const Completed& a, const Completed& b) { return a.outputs == b.outputs; }
-bool same(const Released& a, const Released& b) { return a.cause == b.cause; }
+bool same(const Released& a, const Released& b) { return a.cause == b.cause && a.message == b.message; }
 bool same(const Failed& a, const Failed& b) {
   const auto& [cause, code, message] = a;
   return std::tie(cause, code, message) == std::tie(b.cause, b.code, b.message);

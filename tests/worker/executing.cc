@@ -74,7 +74,9 @@ void Executing::on_told(const agent::Input& input) {
   } else if (const auto* checkpoint = std::get_if<agent::ProcessCheckpoint>(&input)) {
     told[checkpoint->attempt].checkpoints.push_back(checkpoint->data);
   } else if (const auto* exited = std::get_if<agent::ProcessExited>(&input)) {
-    EXPECT_TRUE(told[exited->attempt].started) << "ended without a start";
+    const auto* killed = std::get_if<agent::Killed>(&exited->result);
+    const bool fenced = killed != nullptr && killed->by == agent::Killed::By::kFence;
+    EXPECT_TRUE(told[exited->attempt].started || fenced) << "ended without a start";
     EXPECT_FALSE(told[exited->attempt].over()) << "ended twice";
     told[exited->attempt].exit = exited->result;
   }
@@ -150,7 +152,10 @@ std::vector<pid_t> pids_of(const std::vector<std::string>& lines) {
 std::string summary(const Told& told) {
   if (told.could_not_start) return "could not start: " + told.could_not_start->message;
   if (!told.exit) return "not over";
-  if (std::holds_alternative<agent::Killed>(*told.exit)) return "killed";
+  if (const auto* killed = std::get_if<agent::Killed>(&*told.exit)) {
+    if (killed->by == agent::Killed::By::kFence) return "fenced";
+    return killed->by == agent::Killed::By::kRunnerLoss ? "lost with its runner" : "killed";
+  }
   if (const auto* completed = std::get_if<Completed>(&*told.exit)) {
     return "completed " + completed->outputs;
   }

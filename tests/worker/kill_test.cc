@@ -1,7 +1,10 @@
 // How tasks are ended, whatever they do against it: with control groups and by process tree alone.
 
 #include <csignal>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -13,6 +16,7 @@
 #include "tests/worker/executing.h"
 #include "tests/worker/other_worker.h"
 #include "worker/process_tree.h"
+#include "worker/runner_messages.h"
 
 namespace vortex::worker {
 namespace {
@@ -128,13 +132,93 @@ TEST_P(Killing, KilledRunnerCostsItsTaskAndNothingElse) {
   for (const pid_t pid : on.executor->runner_pids()) {
     if (pid != other_runner) ::kill(pid, SIGKILL);
   }
-  EXPECT_THAT(summary(on.wait_over(attempt)), HasSubstr("failed: its runner was killed"));
-  EXPECT_EQ(std::get<Failed>(*on.told[attempt].exit).code, SIGKILL);
+  EXPECT_EQ(summary(on.wait_over(attempt)), "lost with its runner");
   for (const pid_t pid : pids) EXPECT_TRUE(is_gone(pid)) << pid;
   EXPECT_EQ(summary(on.run({"true"})), "completed ");
   EXPECT_FALSE(on.told[other].over());
   on.executor->kill(other);
   EXPECT_EQ(summary(on.wait_over(other)), "killed");
+}
+
+TEST_P(Killing, TaskThatKillsItsRunnersIsAFailureInTheEnd) {
+  Executing on(GetParam());
+  std::vector<std::string> ends;
+  for (std::uint64_t epoch = 1; epoch <= 3; ++epoch) {
+    ends.push_back(summary(on.run(shell("kill -9 $PPID; sleep 1000"), [&](Launch& launch) {
+      launch.attempt = {.task = {.run = {8}, .index = 1}, .epoch = {epoch}};
+    })));
+  }
+  EXPECT_EQ(ends[0], "lost with its runner");
+  EXPECT_EQ(ends[1], "lost with its runner");
+  EXPECT_THAT(ends[2], HasSubstr("failed: its runner was killed"));
+}
+
+TEST_P(Killing, StoppedRunnerIsContinued) {
+  Executing on(GetParam());
+  EXPECT_EQ(summary(on.run(shell("kill -STOP $PPID; exit 3"))), "failed: exit code 3");
+  EXPECT_EQ(summary(on.run({"true"})), "completed ");
+}
+
+TEST_P(Killing, RunnerThatIsStoppedAgainAndAgainIsGivenUpAndReplaced) {
+  Executing on(GetParam(), short_grace);
+  const Attempt attempt = on.start(
+      shell(std::string(kHiddenGrandchild) +
+            "trap '' TERM; echo $$; while :; do kill -STOP $PPID; done"));
+  const auto pids = pids_of(on.lines(attempt, 2));
+  const pid_t runner = on.executor->runner_pids().at(0);
+  on.executor->kill(attempt);
+  EXPECT_EQ(summary(on.wait_over(attempt)), "killed");
+  for (const pid_t pid : pids) EXPECT_TRUE(is_gone(pid)) << pid;
+  EXPECT_EQ(summary(on.run({"true"})), "completed ");
+  EXPECT_NE(on.executor->runner_pids().at(0), runner);
+}
+
+// The loop of these does not run while they wait for processes: a worker that is frozen.
+class Fencing : public Killing {
+ protected:
+  void SetUp() override {
+    Killing::SetUp();
+    auto made = Fence::create();
+    ASSERT_TRUE(made);
+    fence = *std::move(made);
+    on.emplace(GetParam(), [this](ExecutorConfig& config) {
+      config.fence = fence.file();
+      config.kill_grace = millis(50);
+    });
+  }
+  Fence fence;
+  std::optional<Executing> on;
+};
+
+INSTANTIATE_TEST_SUITE_P(By, Fencing, testing::Values(Containment::kAuto, Containment::kTreeOnly),
+                         [](const auto& of) {
+                           return of.param == Containment::kAuto ? "Group" : "Tree";
+                         });
+
+TEST_P(Fencing, TaskOfAFrozenWorkerIsKilledByItsRunner) {
+  const Instant until = boot_clock_now() + seconds(1);
+  fence.move_to(until);
+  const Attempt attempt = on->start(
+      shell(std::string(kHiddenGrandchild) + "trap '' TERM; echo $$; while :; do sleep 1; done"));
+  const auto frozen = pids_of(on->lines(attempt, 2));
+  EXPECT_TRUE(wait_gone(frozen, seconds(20)));
+  EXPECT_GE(boot_clock_now(), until + millis(50)) << "the grace comes after the fence";
+  EXPECT_EQ(summary(on->wait_over(attempt)), "fenced");
+}
+
+TEST_P(Fencing, FenceThatIsMovedOnHoldsNothingBack) {
+  fence.move_to(boot_clock_now() + millis(50));
+  const Attempt attempt = on->start(shell("echo up; sleep 0.3; echo done"));
+  fence.move_to(boot_clock_now() + seconds(60));
+  EXPECT_EQ(summary(on->wait_over(attempt)), "completed ");
+}
+
+TEST_P(Fencing, NothingIsStartedBehindTheFence) {
+  EXPECT_EQ(summary(on->run(shell("echo up"))), "fenced");
+  EXPECT_EQ(on->text(on->last), "");
+  EXPECT_FALSE(on->told[on->last].started);
+  fence.move_to(boot_clock_now() + seconds(60));
+  EXPECT_EQ(summary(on->run({"true"})), "completed ");
 }
 
 TEST_P(Killing, RunnerKilledWhileIdleIsReplaced) {
