@@ -24,9 +24,10 @@ void Executor::start(const Assignment& assignment) {
     return;
   }
   const std::uint64_t id = scene_.next_process++;
-  running_.emplace(id, Running{assignment.attempt, fate, false});
+  running_.emplace(id, Running{assignment.attempt, fate});
   scene_.recorder.fact(ProcessStarted{id, worker_, incarnation_, assignment.attempt});
   scene_.agenda.after(takes, process_.mine([this, id, assignment] { spawned(id, assignment); }));
+  watch_fence(id);
   if (fate.end == Fate::End::kHangs) return;
   scene_.agenda.after(takes + fate.runs, [this, id] { end_by_itself(id); });
 }
@@ -78,13 +79,23 @@ void Executor::end_by_itself(std::uint64_t id) {
     default:
       break;
   }
-  if (running.term_sent) exited.result = agent::Killed{};
+  if (running.killed) exited.result = agent::Killed{*running.killed};
   ended(id, exited);
 }
 
 void Executor::end_by_signal(std::uint64_t id) {
   const auto it = running_.find(id);
-  if (it != running_.end()) ended(id, {it->second.attempt, agent::Killed{}});
+  if (it == running_.end()) return;
+  ended(id, {it->second.attempt, agent::Killed{it->second.killed.value()}});
+}
+
+void Executor::watch_fence(std::uint64_t id) {
+  if (!running_.contains(id) || until_ >= kNever) return;
+  if (clock_.boot(scene_.agenda.now()) >= until_) {
+    return terminate(id, agent::Killed::By::kFence);
+  }
+  const Instant look = std::max(clock_.true_at(until_), scene_.agenda.now() + micros(1));
+  scene_.agenda.at(look, [this, id] { watch_fence(id); });
 }
 
 void Executor::ended(std::uint64_t id, const agent::ProcessExited& exited) {
@@ -95,16 +106,18 @@ void Executor::ended(std::uint64_t id, const agent::ProcessExited& exited) {
 }
 
 void Executor::kill(Attempt attempt) {
-  for (auto& [id, running] : running_) {
-    if (running.attempt != attempt || running.term_sent) continue;
-    running.term_sent = true;
-    const Duration kill_time = own_time(scene_.setup.timings.policy.kill_time);
-    if (running.fate.obeys_term_after < kill_time) {
-      scene_.agenda.after(running.fate.obeys_term_after, [this, id] { end_by_signal(id); });
-    }
-    // The grace ends by the executor's own timer: a paused executor kills late.
-    scene_.agenda.after(kill_time, process_.mine([this, id] { end_by_signal(id); }));
+  for (const auto& [id, running] : running_) {
+    if (running.attempt == attempt) terminate(id, agent::Killed::By::kOrder);
   }
+}
+
+void Executor::terminate(std::uint64_t id, agent::Killed::By by) {
+  Running& running = running_.at(id);
+  if (running.killed) return;
+  running.killed = by;
+  const Duration kill_time = own_time(scene_.setup.timings.policy.kill_time);
+  const Duration takes = std::min(running.fate.obeys_term_after, kill_time);
+  scene_.agenda.after(takes, [this, id] { end_by_signal(id); });
 }
 
 void Executor::lose_all() {
@@ -112,7 +125,7 @@ void Executor::lose_all() {
   ids.reserve(running_.size());
   for (const auto& [id, running] : running_) ids.push_back(id);
   for (const std::uint64_t id : ids) {
-    ended(id, {running_.at(id).attempt, Failed{Failed::Cause::kSignal, 9, "killed"}});
+    ended(id, {running_.at(id).attempt, agent::Killed{agent::Killed::By::kRunnerLoss}});
   }
 }
 

@@ -1,13 +1,14 @@
 #pragma once
 // The task processes of one worker process: started, watched and killed as a real executor does.
 //
-// The processes live on while the worker process is paused; only what the executor itself has to do
-// (reading progress, the final KILL, telling the agent) waits for it. When the worker process dies,
-// `orphan` gives up watching and `kill_all` is the supervisor's.
+// The processes live on while the worker process is paused, and so do the runners, which end them:
+// a kill once ordered goes its way, and the fence is theirs to keep. What the worker process itself
+// has to do (reading progress, telling the agent) waits for it.
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +38,8 @@ class Executor {
   void serve(WorkerId worker, Incarnation incarnation);
   void start(const Assignment& assignment);
   void kill(Attempt attempt);
+  // The fence of the runners, by the clock of the host: behind it they end what they run.
+  void renew(Instant until) { until_ = until; }
   // Somebody else kills everything; the executor sees it as soon as it runs.
   void lose_all();
   // Everything ends now, and nobody is told.
@@ -49,13 +52,15 @@ class Executor {
   struct Running {
     Attempt attempt;
     Fate fate;
-    bool term_sent = false;
+    std::optional<agent::Killed::By> killed = {};  // TERM was sent
   };
 
   void spawned(std::uint64_t id, const Assignment& assignment);
   void say_progress(std::uint64_t id, std::uint32_t said);
   void end_by_itself(std::uint64_t id);
   void end_by_signal(std::uint64_t id);
+  void watch_fence(std::uint64_t id);
+  void terminate(std::uint64_t id, agent::Killed::By by);
   void ended(std::uint64_t id, const agent::ProcessExited& exited);
   Duration own_time(Duration d) const { return clock_.true_span(d); }
 
@@ -66,6 +71,7 @@ class Executor {
   Rng rng_;
   WorkerId worker_;
   Incarnation incarnation_;
+  Instant until_;
   std::map<std::uint64_t, Running> running_;  // by process
 };
 

@@ -57,6 +57,7 @@ struct HashFact {
   void operator()(const ProcessStarted& f) const { add(f.process), add(f.attempt); }
   void operator()(const ProcessEnded& f) const { add(f.process); }
   void operator()(const HolderPaused& f) const { add(f.worker, f.incarnation); }
+  void operator()(const HolderReplaced& f) const { add(f.worker, f.incarnation); }
   void operator()(const ClockBeyondMargin& f) const { add(f.worker.text); }
   void operator()(const HintForged& f) const { add(f.worker, f.incarnation); }
   void operator()(const WorkerHeard& f) const { add(f.worker, f.incarnation), add(f.term_now); }

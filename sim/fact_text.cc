@@ -93,6 +93,9 @@ std::vector<FactLine> lines_of(const Fact& fact) {
             return one("process", fmt::format("process {} ends", f.process));
           },
           [&](const HolderPaused& f) { return one(text_of(f.worker, f.incarnation), "paused"); },
+          [&](const HolderReplaced& f) {
+            return one(text_of(f.worker, f.incarnation), "replaced while it lives");
+          },
           [&](const ClockBeyondMargin& f) {
             return one(f.worker.text, "its clock runs beyond the margin");
           },

@@ -65,6 +65,10 @@ struct HolderPaused {  // this life of the worker did not get the processor for 
   WorkerId worker;
   Incarnation incarnation;
 };
+struct HolderReplaced {  // another life of the worker took its place while it was still there
+  WorkerId worker;
+  Incarnation incarnation;
+};
 struct ClockBeyondMargin {  // its clock ran wrong by more than the rules allow for
   WorkerId worker;
 };
@@ -84,7 +88,8 @@ struct WorkerHeard {
 struct FaultsStopped {};  // from here on liveness is demanded
 
 using Fact = std::variant<Committed, TermBegan, OutageEnded, ClientTold, ClientInDoubt,
-                          ProcessStarted, ProcessEnded, HolderPaused, ClockBeyondMargin, HintForged,
+                          ProcessStarted, ProcessEnded, HolderPaused, HolderReplaced, ClockBeyondMargin,
+                          HintForged,
                           WorkerHeard, FaultsStopped>;
 
 struct Violation {

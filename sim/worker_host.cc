@@ -86,6 +86,7 @@ void WorkerHost::start_process() {
 void WorkerHost::feed(agent::Input input) {
   if (!agent_) return;
   agent::Outbox outbox = agent_->on(std::move(input), clock_.boot(scene_.agenda.now()));
+  executor_.renew(agent_->tasks_until());
   // The agent raises its incarnation itself when a controller has given up the earlier one.
   last_incarnation_ = std::max(last_incarnation_, agent_->incarnation());
   for (agent::Output& output : outbox) {
@@ -276,6 +277,7 @@ bool WorkerHost::is_registered() const {
 
 void WorkerHost::leave_to_twin() {
   pause();
+  scene_.recorder.fact(HolderReplaced{id(), last_incarnation_});
   may_respawn_ = false;
   supervisor_.die();
   executor_.lose_all();

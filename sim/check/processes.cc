@@ -23,9 +23,10 @@ class EpochStartsOnce : public Checker {
 };
 
 // 8: two processes of one task never run at the same true time, but for what no protocol can
-// prevent: a holder that did not get the processor, a clock beyond the margin, a forged hint
-// (not for exclusive tasks, which wait for more than a hint), or a person who called a live worker
-// dead.
+// prevent: a clock beyond the margin, a forged hint (not for exclusive tasks, which wait for more
+// than a hint), a second life of one worker while the first is still there, or a person who called
+// a live worker dead. A worker that did not get the processor is no excuse: its runners have a
+// fence of their own.
 class NoTwoProcesses : public Checker {
  public:
   explicit NoTwoProcesses(const CheckerTools& tools) : Checker("08-no-two-processes", tools) {}
@@ -35,8 +36,8 @@ class NoTwoProcesses : public Checker {
       start(picture, *started);
     } else if (const auto* ended = std::get_if<ProcessEnded>(&fact)) {
       end(picture, *ended);
-    } else if (const auto* paused = std::get_if<HolderPaused>(&fact)) {
-      paused_.insert({paused->worker, paused->incarnation});
+    } else if (const auto* replaced = std::get_if<HolderReplaced>(&fact)) {
+      replaced_.insert({replaced->worker, replaced->incarnation});
     } else if (const auto* clock = std::get_if<ClockBeyondMargin>(&fact)) {
       clock_wrong_.insert(clock->worker);
     } else if (const auto* forged = std::get_if<HintForged>(&fact)) {
@@ -74,7 +75,7 @@ class NoTwoProcesses : public Checker {
 
   bool excused(const Picture& picture, const ProcessStarted& first) const {
     const Holder holder{first.worker, first.incarnation};
-    if (paused_.contains(holder) || clock_wrong_.contains(first.worker)) return true;
+    if (replaced_.contains(holder) || clock_wrong_.contains(first.worker)) return true;
     if (called_dead_.contains(holder)) return true;
     const TaskRow* task = picture.tasks().find(first.attempt.task);
     const NodeSpec* spec = task != nullptr ? picture.spec_of(*task) : nullptr;
@@ -90,7 +91,7 @@ class NoTwoProcesses : public Checker {
   }
 
   std::map<TaskId, std::set<std::uint64_t>> live_;
-  std::set<Holder> paused_;
+  std::set<Holder> replaced_;
   std::set<Holder> hint_forged_;
   std::set<Holder> called_dead_;
   std::set<WorkerId> clock_wrong_;

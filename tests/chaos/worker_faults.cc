@@ -3,7 +3,8 @@
 // themselves.
 //
 //   chaos_workers --program PATH --scene
-//   storm|task|freeze|poison|vanish|flood|drain [--size N]
+//   storm|task|freeze|freeze_workers|freeze_hosts|stopped_runner|killed_runner|
+//   poison|vanish|flood|drain [--size N]
 //
 // Closes with `scene=NAME broken=B`; exit 1 when B is not 0. --size is the
 // strength of the fault: kills of the storm, megabytes of the flood.
@@ -159,11 +160,62 @@ void task(const Options& options, Findings& findings) {
   findings.add(stage.finish());
 }
 
-// SIGSTOP past the lease, then SIGCONT: reclaimed, the zombie is refused and
-// ends its copy.
+constexpr const char* kUntilOn = "while [ ! -e \"$GO/on\" ]; do sleep 0.05; done";
+
+// SIGSTOP past the lease, then SIGCONT: the runners end the tasks by themselves
+// before the lease does, exclusive or not; the zombie is refused and is of use
+// afterwards.
+void frozen_worker(const Options& options, Findings& findings, bool with_supervisor) {
+  Stage stage(config_for(options, 2, 1));
+  NodeSpec plain = Stage::task("plain", kUntilOn);
+  NodeSpec exclusive = Stage::task("exclusive", std::string("trap '' TERM; ") + kUntilOn);
+  exclusive.exclusive = true;
+  const RunId run = stage.submit(dag_of("freeze", {plain, exclusive}));
+  std::vector<TaskStart> first;
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    const auto start = stage.wait_for_start(run, i, 1, seconds(20));
+    if (!start) return findings.expect(false, "the tasks did not start");
+    first.push_back(*start);
+  }
+  const Instant frozen = boot_clock_now();
+  const auto to_all = [&](int signal) {
+    for (std::size_t i = 0; i < 2 && with_supervisor; ++i) ::kill(stage.supervisor(i).pid(), signal);
+    for (const TaskStart& start : first) ::kill(start.worker_pid, signal);
+  };
+  to_all(SIGSTOP);
+  const auto all_gone = [&] {
+    return std::ranges::none_of(first, [](const TaskStart& start) { return is_alive(start.pid); });
+  };
+  findings.expect(stage.wait_until(all_gone, seconds(20)), "the runners did not end their tasks");
+  const Duration ended = boot_clock_now() - frozen;
+  findings.expect(ended < seconds(5), fmt::format("the copies ended {} ms after the freeze; the "
+                                                  "lease has 5 s",
+                                                  ended.us / 1'000));
+  to_all(SIGCONT);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    findings.expect(stage.wait_for_start(run, i, 2, seconds(40)).has_value(), "it did not run again");
+  }
+  stage.let_go("on");
+  const auto end = stage.wait_for_end(run, seconds(30));
+  findings.expect(end && end->state == RunState::kCompleted, "the run has not completed");
+  for (const store::TaskView& view : stage.tasks(run)) {
+    std::uint32_t successes = 0;
+    for (const AttemptRow& attempt : stage.attempts(view.row.id)) {
+      successes += attempt.verdict == Verdict::kCompleted ? 1 : 0;
+    }
+    findings.expect(successes == 1, fmt::format("{}: {} successes", view.name, successes));
+    findings.expect(view.row.counters.failures + view.row.counters.crashes == 0,
+                    view.name + " is blamed");
+  }
+  findings.expect(stage.overlaps() == 0, "two copies ran at the same time");
+  fmt::print("the copies ended {} ms after the freeze\n", ended.us / 1'000);
+  findings.add(stage.finish());
+}
+
 void freeze(const Options& options, Findings& findings) {
   Stage stage(config_for(options, 1, 3));
-  NodeSpec node = Stage::task("t", "while [ ! -e \"$GO/on\" ]; do sleep 0.05; done");
+  NodeSpec node = Stage::task("t", kUntilOn);
+  node.exclusive = true;
   const RunId run = stage.submit(dag_of("freeze", {node}));
   const auto first = stage.wait_for_start(run, 0, 1, seconds(20));
   if (!first) return findings.expect(false, "the task did not start");
@@ -175,9 +227,9 @@ void freeze(const Options& options, Findings& findings) {
   findings.expect(away >= millis(4'400), fmt::format("reclaimed after {} ms, before the lease of "
                                                      "5 s could end",
                                                      away.us / 1'000));
+  findings.expect(!is_alive(first->pid), "the first copy is still there");
+  findings.expect(stage.overlaps() == 0, "two copies ran at the same time");
   ::kill(first->worker_pid, SIGCONT);
-  findings.expect(stage.wait_until([&] { return !is_alive(first->pid); }, seconds(20)),
-                  "the zombie did not end its copy");
   stage.let_go("on");
   const auto end = stage.wait_for_end(run, seconds(30));
   findings.expect(end && end->state == RunState::kCompleted, "the run has not completed");
@@ -187,6 +239,67 @@ void freeze(const Options& options, Findings& findings) {
   }
   findings.expect(successes == 1, fmt::format("{} successes", successes));
   fmt::print("running elsewhere {} ms after the freeze\n", away.us / 1'000);
+  findings.expect(stage.wait_until(
+                      [&] {
+                        store::WorkerFilter live;
+                        live.live_only = true;
+                        const auto page = stage.reader().workers(live, {10, {}});
+                        return page && page->items.size() == 3;
+                      },
+                      seconds(20)),
+                  "the thawed worker is not of use again");
+  findings.add(stage.finish());
+}
+
+void freeze_workers(const Options& options, Findings& findings) {
+  frozen_worker(options, findings, false);
+}
+
+void freeze_hosts(const Options& options, Findings& findings) {
+  frozen_worker(options, findings, true);
+}
+
+// A task that stops its runner, again and again: its timeout ends it all the
+// same, and the slot is of use afterwards.
+void stopped_runner(const Options& options, Findings& findings) {
+  StageConfig config = config_for(options, 1, 1);
+  config.slots = 1;
+  Stage stage(config);
+  NodeSpec bad = Stage::task("bad", "trap '' TERM; while :; do kill -STOP $PPID; done");
+  bad.execution_timeout = seconds(1);
+  RetryPolicy none;
+  none.max_retries = 0;
+  bad.retry = none;
+  const NodeSpec good = Stage::task("good", "true");
+  const RunId run = stage.submit(dag_of("stopped", {bad, good}));
+  const auto end = stage.wait_for_end(run, seconds(60));
+  findings.expect(end && end->state == RunState::kFailed, "the run has not ended");
+  for (const store::TaskView& view : stage.tasks(run)) {
+    const bool is_bad = view.name == "bad";
+    findings.expect(view.row.state == (is_bad ? TaskState::kFailed : TaskState::kCompleted),
+                    view.name + " did not end as it should");
+    findings.expect(!is_bad || view.row.counters.stalls == 1, "it was not counted as a timeout");
+  }
+  findings.expect(stage.overlaps() == 0, "a process started beside a living one");
+  findings.add(stage.finish());
+}
+
+// kill -9 of the runner under a task: the worker's loss, not the task's.
+void killed_runner(const Options& options, Findings& findings) {
+  Stage stage(config_for(options, 1, 2));
+  NodeSpec node = Stage::task(
+      "t", "if [ \"$VORTEX_ATTEMPT\" = 1 ]; then kill -9 $PPID; sleep 100; fi; exit 0");
+  RetryPolicy none;
+  none.max_retries = 0;
+  node.retry = none;
+  const RunId run = stage.submit(dag_of("runner", {node}));
+  const auto end = stage.wait_for_end(run, seconds(30));
+  findings.expect(end && end->state == RunState::kCompleted, "the run has not completed");
+  const auto tasks = stage.tasks(run);
+  const TaskCounters& counters = tasks.at(0).row.counters;
+  findings.expect(counters.failures == 0 && counters.crashes == 0, "the task is blamed");
+  findings.expect(counters.releases == 1, "it was not counted as a release");
+  findings.expect(stage.overlaps() == 0, "a process started beside a living one");
   findings.add(stage.finish());
 }
 
@@ -309,8 +422,17 @@ void drain(const Options& options, Findings& findings) {
 int run(const Options& options) {
   fmt::print("seed {}\n", options.seed);
   const std::map<std::string, void (*)(const Options&, Findings&)> scenes{
-      {"storm", storm},   {"task", task},   {"freeze", freeze}, {"poison", poison},
-      {"vanish", vanish}, {"flood", flood}, {"drain", drain}};
+      {"storm", storm},
+      {"task", task},
+      {"freeze", freeze},
+      {"freeze_workers", freeze_workers},
+      {"freeze_hosts", freeze_hosts},
+      {"stopped_runner", stopped_runner},
+      {"killed_runner", killed_runner},
+      {"poison", poison},
+      {"vanish", vanish},
+      {"flood", flood},
+      {"drain", drain}};
   Findings findings;
   scenes.at(options.scene)(options, findings);
   return findings.report(options);
@@ -326,7 +448,9 @@ int main(int argc, char** argv) {
   app.add_option("--program", options.program, "The vortex to test")->required();
   app.add_option("--scene", options.scene)
       ->required()
-      ->check(CLI::IsMember({"storm", "task", "freeze", "poison", "vanish", "flood", "drain"}));
+      ->check(CLI::IsMember({"storm", "task", "freeze", "freeze_workers", "freeze_hosts",
+                              "stopped_runner", "killed_runner", "poison", "vanish", "flood",
+                              "drain"}));
   app.add_option("--size", options.size);
   app.add_option("--seed", options.seed);
   CLI11_PARSE(app, argc, argv);

@@ -103,9 +103,9 @@ TEST(ProcessChecker, OneAfterTheOtherIsClean) {
 }
 
 TEST(ProcessChecker, OverlapIsExcusedByWhatNoProtocolPrevents) {
-  Overlap paused;
-  paused.s.tell(HolderPaused{paused.first, {1}});
-  EXPECT_THAT(paused.broken(), ElementsAre());
+  Overlap replaced;
+  replaced.s.tell(HolderReplaced{replaced.first, {1}});
+  EXPECT_THAT(replaced.broken(), ElementsAre());
   Overlap clock;
   clock.s.tell(ClockBeyondMargin{clock.first});
   EXPECT_THAT(clock.broken(), ElementsAre());
@@ -116,8 +116,8 @@ TEST(ProcessChecker, OverlapIsExcusedByWhatNoProtocolPrevents) {
 
 TEST(ProcessChecker, OnlyTheFirstHolderIsAnExcuse) {
   Overlap o;
-  o.s.tell(HolderPaused{WorkerId("w2"), {1}});
-  o.s.tell(HolderPaused{o.first, {2}});
+  o.s.tell(HintForged{WorkerId("w2"), {1}});
+  o.s.tell(HintForged{o.first, {2}});
   EXPECT_THAT(o.broken(), ElementsAre("08-no-two-processes"));
 }
 
@@ -125,9 +125,12 @@ TEST(ProcessChecker, ForgedHintIsNoExcuseForExclusiveTasks) {
   Overlap forged(true);
   forged.s.tell(HintForged{forged.first, {1}});
   EXPECT_THAT(forged.broken(), ElementsAre("08-no-two-processes"));
-  Overlap paused(true);
+}
+
+TEST(ProcessChecker, FrozenWorkerIsNoExcuse) {
+  Overlap paused;
   paused.s.tell(HolderPaused{paused.first, {1}});
-  EXPECT_THAT(paused.broken(), ElementsAre());
+  EXPECT_THAT(paused.broken(), ElementsAre("08-no-two-processes"));
 }
 
 TEST(ProcessChecker, OperatorWhoCalledALiveWorkerDeadIsAnExcuse) {
