@@ -205,7 +205,7 @@ void end_attempt(Context& cx, TaskIx ix, const AttemptEnd& original) {
   AttemptEnd end = original;
   if (unwanted) end.verdict = Verdict::kCancelled;
   write_attempt(cx, task, grant, end);
-  judge_worker(cx, grant.worker, task, original);
+  if (original.worker_took_part) judge_worker(cx, grant.worker, task, original);
   note_error(task, end);
   release_slot(cx, ix);
   if (unwanted) {

@@ -20,8 +20,9 @@ struct AttemptEnd {
   Blame blame = Blame::kNone;
   std::int32_t code = 0;
   std::string message;
-  RecoveryId recovery;  // the ledger entry this belongs to; 0: none
-  Duration spread;      // ready again somewhere within this, when many come back at once
+  RecoveryId recovery;           // the ledger entry this belongs to; 0: none
+  bool worker_took_part = true;  // false: the worker was never sent it and is not judged by it
+  Duration spread;               // ready again somewhere within this, when many come back at once
 };
 
 // The task is held; ends its attempt, frees the worker's slot and decides what follows.

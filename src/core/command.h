@@ -47,6 +47,19 @@ struct WorkerExited {
   // start.
   std::vector<Attempt> started = {};
 };
+// Assignments of an answer that could not leave with it: an expression has no value, or the answer
+// was full. Told before that answer goes out, so that nobody waits for the worker to name them.
+struct Unsent {
+  struct Unresolved {
+    Attempt attempt;
+    std::string message;  // for the user whose task it is
+  };
+  RequestId request;
+  WorkerId worker;
+  ReplyMark mark;                           // of the answer
+  std::vector<Unresolved> unresolved = {};  // fail now; the worker had no part in it
+  std::vector<Attempt> left_out = {};       // go with the next answer
+};
 struct DrainWorker {
   RequestId request;
   WorkerId worker;
@@ -149,8 +162,8 @@ struct ForgetKey {
 struct Tick {};
 
 using Command = std::variant<RegisterWorker, Sync, ConnectionLost, ProbeResult, WorkerExited,
-                             DrainWorker, CordonWorker, ResetWorker, SubmitRun, CancelRun, PauseRun,
-                             CancelTask, RetryTask, RedriveDeadLetter, DiscardDeadLetter,
+                             Unsent, DrainWorker, CordonWorker, ResetWorker, SubmitRun, CancelRun,
+                             PauseRun, CancelTask, RetryTask, RedriveDeadLetter, DiscardDeadLetter,
                              PauseQueue, AcquireLease, RenewLease, ReleaseLease, CheckLease,
                              CheckAttempt, StoreHealth, SelfCheckResult, ForgetKey, Tick>;
 

@@ -51,6 +51,7 @@ struct Registered {
   Term term;
   Duration lease;
   Duration heartbeat_interval;
+  Duration self_fence;  // how long after its last acknowledged call a worker may run its tasks
 };
 struct LeaseGranted {
   Epoch epoch;

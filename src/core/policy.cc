@@ -10,6 +10,7 @@ Policy make_policy(const Settings& settings) {
   policy.worker_lease = c.heartbeat_timeout;
   policy.heartbeat_interval = settings.worker.heartbeat_interval;
   policy.kill_time = settings.worker.kill_grace;
+  policy.self_fence = settings.worker.self_fence;
   policy.scheduled_timeout = c.scheduled_timeout;
   policy.execution_timeout = c.task_timeout;
   policy.stale_after = c.task_stale_timeout;

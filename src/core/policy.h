@@ -17,6 +17,7 @@ struct Policy {
   Duration worker_lease = seconds(60);        // L: silence this long is death
   Duration heartbeat_interval = seconds(10);  // H: the longest a poll is held back
   Duration kill_time = seconds(15);           // K: TERM, grace, KILL on the worker
+  Duration self_fence = seconds(40);          // F: a worker that is not heard kills its tasks
   Duration scheduled_timeout = seconds(300);  // S: handed out but not started
   Duration execution_timeout = hours(1);
   Duration stale_after = seconds(600);    // without progress, once a task has shown any

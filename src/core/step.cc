@@ -85,6 +85,7 @@ class Handle {
   void operator()(const ConnectionLost& c) const { on_connection_lost(cx_, c); }
   void operator()(const ProbeResult& c) const { on_probe_result(cx_, c); }
   void operator()(const WorkerExited& c) const { on_worker_exited(cx_, c); }
+  void operator()(const Unsent& c) const { on_unsent(cx_, c); }
   void operator()(const DrainWorker& c) const { on_drain_worker(cx_, c); }
   void operator()(const CordonWorker& c) const { on_cordon_worker(cx_, c); }
   void operator()(const ResetWorker& c) const { on_reset_worker(cx_, c); }

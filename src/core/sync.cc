@@ -237,6 +237,30 @@ void on_sync(Context& cx, const Sync& command) {
   update_offer(cx, ix);
 }
 
+void on_unsent(Context& cx, const Unsent& command) {
+  cx.reply(command.request, Done{});
+  const WorkerIx ix = cx.state.workers.find(command.worker);
+  if (!ix.valid()) return;
+  for (const Unsent::Unresolved& one : command.unresolved) {
+    const TaskIx task = find_attempt(cx, one.attempt, ix);
+    if (!task.valid()) continue;
+    AttemptEnd end;
+    end.verdict = Verdict::kCouldNotStart;
+    end.blame = Blame::kFailure;
+    end.message = one.message;
+    end.worker_took_part = false;
+    end_attempt(cx, task, end);
+  }
+  for (const Attempt& attempt : command.left_out) {
+    const TaskIx task = find_attempt(cx, attempt, ix);
+    if (!task.valid() || command.mark.term != cx.state.term) continue;
+    // An earlier answer may have carried it: then the worker must name it, as ever.
+    Grant& grant = *cx.task(task).grant();
+    if (grant.sent_in == command.mark.reply) grant.sent_in = 0;
+  }
+  update_offer(cx, ix);
+}
+
 void answer_calls(Context& cx) {
   for (std::size_t i = 0; i < cx.calling.size(); ++i) answer(cx, cx.calling[i]);
   cx.calling.clear();

@@ -175,6 +175,18 @@ bool another_could_take(Context& cx, const Task& task, WorkerIx last) {
   return known->second;
 }
 
+namespace {
+
+// A worker whose processes need all of K to end must begin soon enough to be done within 0.95 L.
+Registered session_of(Context& cx) {
+  const Policy& policy = cx.state.policy;
+  const Duration safe = policy.worker_lease * 95 / 100 - policy.kill_time - policy.sweep;
+  return {cx.state.term, policy.worker_lease, policy.heartbeat_interval,
+          std::clamp(safe, Duration{}, policy.self_fence)};
+}
+
+}  // namespace
+
 void on_register(Context& cx, const RegisterWorker& command) {
   const std::string wrong = what_is_wrong(command.info);
   if (!wrong.empty()) return cx.refuse(command.request, RefusalKind::kMalformed, wrong);
@@ -188,8 +200,7 @@ void on_register(Context& cx, const RegisterWorker& command) {
     }
     // The first answer was lost: the same life asks again and loses nothing it holds.
     if (same_life) {
-      return cx.reply(command.request, Registered{cx.state.term, cx.state.policy.worker_lease,
-                                                  cx.state.policy.heartbeat_interval});
+      return cx.reply(command.request, session_of(cx));
     }
     if (is_present(known.state)) lose_worker(cx, ix, Evidence::kNewIncarnation);
     move_machine(cx, cx.worker(ix), command.info);
@@ -197,8 +208,7 @@ void on_register(Context& cx, const RegisterWorker& command) {
     ix = cx.state.workers.add(command.info.id);
   }
   begin_session(cx, ix, command);
-  cx.reply(command.request, Registered{cx.state.term, cx.state.policy.worker_lease,
-                                       cx.state.policy.heartbeat_interval});
+  cx.reply(command.request, session_of(cx));
 }
 
 void on_drain_worker(Context& cx, const DrainWorker& command) {

@@ -66,6 +66,12 @@ class Garbage {
         return ReleaseLease{request_, partition(), agent(), {rng_.below(3)}};
       case 19:
         return CheckAttempt{request_, attempt()};
+      case 27:
+        return Unsent{request_,
+                      worker(),
+                      {{rng_.below(3)}, rng_.below(9)},
+                      {{attempt(), "no value"}},
+                      {attempt()}};
       case 20:
         return StoreHealth{rng_.chance(800)};
       case 21:

@@ -278,6 +278,50 @@ TEST_F(SyncTest, ATooLargeCheckpointIsNotKept) {
   complete(w, a);
 }
 
+TEST_F(SyncTest, AnExpressionWithoutAValueFailsTheAttemptAndBlamesNoWorker) {
+  policy.cordon_after = state->policy.cordon_after = 1;
+  Hand& w = join("w");
+  const RunId run = submit({with_retries(node("a"), 0)});
+  const Attempt a = take_assignment(w);
+  w.drop(a);
+  ask_done(Unsent{{}, w.id(), {state->term, 1}, {{a, "cannot resolve env.N"}}, {}});
+  EXPECT_EQ(state_of({run, 0}), TaskState::kFailed);
+  EXPECT_EQ(row(TaskId{run, 0}).error_message, "cannot resolve env.N");
+  EXPECT_FALSE(row(w).cordoned) << "the worker was never sent it";
+  take(EventKind::kTaskFailed);
+  take(EventKind::kTaskDeadLettered);
+  ask_done(Unsent{{}, w.id(), {state->term, 1}, {{a, "again"}}, {}});
+  EXPECT_EQ(row(TaskId{run, 0}).error_message, "cannot resolve env.N") << "it counts once";
+}
+
+TEST_F(SyncTest, WhatDidNotFitIntoAnAnswerGoesWithTheNextOne) {
+  Hand& w = join("w");
+  hush(w);
+  const RunId run = submit({node("a")});
+  const Attempt a{{run, 0}, {1}};
+  w.ack = {state->term, w.ack.reply + 1};  // the answer came, without the assignment
+  ask_done(Unsent{{}, w.id(), w.ack, {}, {a}});
+  w.silent = false;
+  step(Tick{});
+  const Attempt again = take_assignment(w);
+  EXPECT_EQ(again, a) << "the same epoch is sent again, not taken for lost";
+  EXPECT_EQ(row(TaskId{run, 0}).counters.releases, 0U);
+  complete(w, again);
+}
+
+TEST_F(SyncTest, WhatAnEarlierAnswerCarriedIsStillMissedWhenALaterOneIsFull) {
+  Hand& w = join("w");
+  hush(w);
+  const RunId run = submit({node("a")});
+  const Attempt a{{run, 0}, {1}};
+  w.ack = {state->term, w.ack.reply + 1};
+  ask_done(Unsent{{}, w.id(), {w.ack.term, w.ack.reply + 1}, {}, {a}});
+  w.silent = false;
+  step(Tick{});
+  EXPECT_EQ(mirror.attempts.at(a).verdict, Verdict::kLostInTransit);
+  complete(w, take_assignment(w));
+}
+
 TEST_F(SyncTest, AnAttemptCanBeAskedAboutWhetherItStillHolds) {
   Hand& w = join("w");
   const RunId run = submit({node("a")});
