@@ -36,7 +36,7 @@ struct Launch {
   std::string workdir;                                   // empty: the worker's
   Resources resources;
   std::string checkpoint;      // of an earlier attempt
-  bool wants_outputs = false;  // an object is told even if the task wrote none
+  std::vector<std::string> outputs;  // names it must write, or it has failed
 };
 
 // The output of a task is waited for only after it has run this long.

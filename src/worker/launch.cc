@@ -47,7 +47,7 @@ std::expected<Launch, std::string> make_launch(const Assignment& assignment,
   launch.workdir = std::move(command->workdir);
   launch.resources = order.resources;
   launch.checkpoint = assignment.checkpoint;
-  launch.wants_outputs = !order.outputs.empty();
+  launch.outputs = order.outputs;
   const auto set = [&launch](std::string name, std::string value) {
     launch.env.emplace_back(std::move(name), std::move(value));
   };

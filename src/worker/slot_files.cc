@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <set>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "codec/document.h"
 #include "codec/json_text.h"
 #include "codec/utf8.h"
 #include "worker/exit_text.h"
@@ -241,6 +244,23 @@ std::expected<std::string, std::string> SlotFiles::outputs() const {
   const codec::Problem& first = compact.error().front();
   return std::unexpected(fmt::format("the outputs are not a JSON object: line {}, column {}: {}",
                                      first.line, first.column, first.message));
+}
+
+std::optional<std::string> complain_of_missing(const std::string& outputs,
+                                               const std::vector<std::string>& names) {
+  if (names.empty()) return std::nullopt;
+  codec::Document document;
+  std::set<std::string, std::less<>> written;
+  if (!outputs.empty() && !document.parse(outputs)) {
+    document.each_member(
+        0, [&](codec::NodeIx key, codec::NodeIx) { written.emplace(document.text(key)); });
+  }
+  for (const std::string& name : names) {
+    if (!written.contains(name)) {
+      return fmt::format("the task did not write its output '{}' to $VORTEX_OUTPUTS", name);
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace vortex::worker

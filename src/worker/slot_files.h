@@ -83,4 +83,8 @@ class SlotFiles {
   bool checkpoint_too_large_ = false;
 };
 
+// Whether outputs (a JSON object, or empty) lack one of the names; the complaint is for the user.
+std::optional<std::string> complain_of_missing(const std::string& outputs,
+                                               const std::vector<std::string>& names);
+
 }  // namespace vortex::worker

@@ -183,7 +183,10 @@ agent::Input Slot::result_of(SlotTask& task) {
     return agent::ProcessExited{attempt,
                                 Failed{Failed::Cause::kExitCode, 0, std::move(outputs.error())}};
   }
-  if (outputs->empty() && task.launch.wants_outputs) *outputs = "{}";
+  if (auto complaint = complain_of_missing(*outputs, task.launch.outputs)) {
+    return agent::ProcessExited{attempt,
+                                Failed{Failed::Cause::kExitCode, 0, *std::move(complaint)}};
+  }
   return agent::ProcessExited{attempt, Completed{std::move(*outputs)}};
 }
 

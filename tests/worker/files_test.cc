@@ -21,8 +21,17 @@ TEST(TaskFiles, OutputsAreToldInCompactForm) {
   EXPECT_EQ(summary(on.run(shell("echo '{ \"a\" : [1, 2.50] }' > $VORTEX_OUTPUTS"))),
             "completed {\"a\":[1,2.50]}");
   EXPECT_EQ(summary(on.run({"true"})), "completed ") << "nothing of the task before";
-  EXPECT_EQ(summary(on.run({"true"}, [](Launch& launch) { launch.wants_outputs = true; })),
-            "completed {}");
+}
+
+TEST(TaskFiles, ADeclaredOutputThatIsNotWrittenFailsTheTask) {
+  Executing on;
+  const auto declared = [](Launch& launch) { launch.outputs = {"a", "b"}; };
+  EXPECT_EQ(summary(on.run({"true"}, declared)),
+            "failed: the task did not write its output 'a' to $VORTEX_OUTPUTS");
+  EXPECT_THAT(summary(on.run(shell("echo '{\"a\": 1}' > $VORTEX_OUTPUTS"), declared)),
+              HasSubstr("its output 'b'"));
+  EXPECT_EQ(summary(on.run(shell("echo '{\"b\": 1, \"a\": 2}' > $VORTEX_OUTPUTS"), declared)),
+            "completed {\"b\":1,\"a\":2}");
 }
 
 TEST(TaskFiles, OutputsThatCannotBeKeptFailTheTask) {
