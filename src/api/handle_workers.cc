@@ -75,37 +75,69 @@ Handled register_worker(Call& call) {
   auto session = co_await ask<core::Registered>(call.backend, std::move(command));
   if (!session) co_return std::unexpected(std::move(session.error()));
   const codec::RegisterReply reply{session->term, incarnation, session->lease,
-                                   session->heartbeat_interval};
+                                   session->heartbeat_interval, session->self_fence};
   co_return json_answer(codec::write_register_reply(reply));
 }
 
-// The outputs of earlier tasks that the orders of this answer read. They are final and durable: a
-// task is handed out only after the commit in which what it needs has ended. When the store can not
-// be read the worker is told to ask again; the assignments are repeated then.
-boost::asio::awaitable<std::optional<Trouble>> add_inputs(Call& call, SyncReply& reply) {
-  const auto reads_outputs = [](const Assignment& assignment) {
+// Puts values in the place of expressions, in the pool of readers: outputs of earlier tasks are
+// read there. They are final and durable, because a task is handed out only after the commit in
+// which what it needs has ended. Assignments that have no value for an expression leave the answer.
+// When the store cannot be read the worker is told to ask again; the assignments are repeated then.
+boost::asio::awaitable<std::optional<Trouble>> resolve_commands(Call& call, SyncReply& reply,
+                                                                core::Unsent& unsent) {
+  const auto must_be_resolved = [](const Assignment& assignment) {
     const auto& work = std::get<PlannedWork>(assignment.work);
-    return !upstream_outputs_needed(*work.plan, work.node).empty();
+    return codec::has_expressions(*work.plan, work.node);
   };
-  if (std::ranges::none_of(reply.assignments, reads_outputs)) co_return std::nullopt;
+  if (std::ranges::none_of(reply.assignments, must_be_resolved)) co_return std::nullopt;
   auto done = co_await fetch(call.backend, [&](store::Reader& reader) -> store::Result<bool> {
     std::optional<store::Error> failed;
+    codec::CommandResolver resolver;
+    unsent.unresolved.clear();
     for (Assignment& assignment : reply.assignments) {
       auto& work = std::get<PlannedWork>(assignment.work);
-      const RunId run = assignment.attempt.task.run;
-      work.inputs = codec::gather_inputs(
-          *work.plan, work.node, [&](std::uint32_t node) -> std::optional<std::string> {
-            auto data = reader.task_data({.run = run, .index = work.plan->nodes[node].first_task});
+      auto command =
+          resolver.resolve(assignment, [&](std::uint32_t node) -> std::optional<std::string> {
+            auto data = reader.task_data(
+                {.run = assignment.attempt.task.run, .index = work.plan->nodes[node].first_task});
             if (!data) failed = data.error();
             if (!data || !*data) return std::nullopt;
             return (*data)->outputs;
           });
+      if (failed) return std::unexpected(*failed);
+      if (command) {
+        work.command = *std::move(command);
+      } else {
+        unsent.unresolved.push_back({assignment.attempt, std::move(command.error())});
+      }
     }
-    if (failed) return std::unexpected(*failed);
     return true;
   });
   if (!done) co_return std::move(done.error());
+  auto next = unsent.unresolved.cbegin();  // in the order of the assignments
+  std::erase_if(reply.assignments, [&](const Assignment& assignment) {
+    if (next == unsent.unresolved.cend() || next->attempt != assignment.attempt) return false;
+    ++next;
+    return true;
+  });
   co_return std::nullopt;
+}
+
+// An answer leaves only after the core knows what it does not carry.
+Handled answer_sync(Call& call, SyncReply& reply) {
+  core::Unsent unsent{{}, WorkerId(call.path[0]), reply.mark};
+  if (auto wrong = co_await resolve_commands(call, reply, unsent))
+    co_return std::unexpected(*wrong);
+  codec::WrittenReply written = codec::write_bounded_reply(reply);
+  for (std::size_t i = written.assignments; i < reply.assignments.size(); ++i) {
+    unsent.left_out.push_back(reply.assignments[i].attempt);
+  }
+  if (!unsent.unresolved.empty() || !unsent.left_out.empty()) {
+    core::Command command = std::move(unsent);
+    auto done = co_await ask<core::Done>(call.backend, std::move(command));
+    if (!done) co_return std::unexpected(std::move(done.error()));
+  }
+  co_return json_answer(std::move(written.json));
 }
 
 // The hot path: one call carries everything, and waits parked in the core.
@@ -122,8 +154,7 @@ Handled sync_worker(Call& call) {
   Asked<core::ReplyBody> reply = co_await call.backend.ask_sync(std::move(sync), std::move(closed));
   if (!reply) co_return std::unexpected(from_unserved(reply.error()));
   if (auto* answer = std::get_if<SyncReply>(&*reply)) {
-    if (auto wrong = co_await add_inputs(call, *answer)) co_return std::unexpected(*wrong);
-    co_return json_answer(codec::write_sync_reply(*answer));
+    co_return co_await answer_sync(call, *answer);
   }
   if (const auto* refusal = std::get_if<SyncRefusal>(&*reply)) {
     co_return std::unexpected(from_sync_refusal(*refusal));

@@ -5,6 +5,15 @@ namespace vortex::api {
 
 namespace {
 
+constexpr std::string_view kReportKindNames[] = {"started", "checkpoint", "completed",
+                                                 "failed",  "released",   "timed_out"};
+constexpr std::string_view kReportCauseNames[] = {"exit_code",       "signal",     "out_of_memory",
+                                                  "could_not_start", "drained",    "self_fenced",
+                                                  "stopped",         "not_started"};
+constexpr std::string_view kLeavingNames[] = {"no", "draining", "gone"};
+constexpr std::string_view kStopWhyNames[] = {"cancelled", "stale", "execution_timeout",
+                                              "not_started_in_time"};
+
 constexpr Field kWorker[] = {
     text("id", "as it registered"),
     text("name", "for people"),
@@ -82,55 +91,65 @@ constexpr Field kStartedAttempt[] = {
 };
 
 constexpr Field kRegister[] = {
-    text("id", "1 to 200 bytes"),
-    optional(text("machine", "it runs on")),
+    text("id", "1 to 200 bytes; two workers must not share one"),
+    optional(text("machine", "it runs on; the id when absent")),
     optional(text("name", "for people")),
-    optional(text("address", "of its health endpoint")),
+    optional(text("address", "host:port of its health endpoint; absent: it cannot be probed")),
     optional(text("zone", "to be found by")),
     optional(text("group", "to be found by")),
     optional(text("version", "of its program")),
-    optional(any("metadata", "a text or an object")),
-    optional(texts("queues", "it takes tasks from")),
+    optional(any("metadata", "a string or an object, 64 KiB at most")),
+    optional(texts("queues", "it takes tasks from; [\"default\"] when absent")),
     optional(text_map("labels", "it offers")),
     optional(texts("runtimes", "it offers")),
-    optional(integer("slots", "tasks it can hold")),
-    optional(any("resources", "amounts it offers")),
-    optional(integer("incarnation", "0 or none: one is chosen")),
+    optional(integer("slots", "tasks it can run at once; 1 when absent")),
+    optional(any("resources", "amounts it offers: cpu, memory, named")),
+    optional(integer("incarnation",
+                     "higher than in every earlier life of this id; 0 or absent: one is chosen")),
 };
 constexpr Field kRegisterReply[] = {
     integer("term", "of the leader"),
-    integer("incarnation", "of this life"),
-    integer("lease_ms", "silence for this long is death"),
-    integer("heartbeat_interval_ms", "how often to sync"),
+    integer("incarnation", "of this life; part of every sync"),
+    integer("lease_ms", "L: after this long without a call the worker counts as dead"),
+    integer("heartbeat_interval_ms", "H: the longest time between two calls"),
+    optional(integer("self_fence_ms",
+                     "F: kill all tasks when the last acknowledged call was sent this long ago")),
 };
 constexpr Field kMark[] = {integer("term", "of the leader"),
                            integer("reply", "number of the reply")};
+constexpr Field kProgress[] = {
+    optional(integer("percent", "0 to 100")),
+    optional(text("step", "what it does now")),
+};
 constexpr Field kHeld[] = {
     text("task", "its id"),
     integer("epoch", "of the attempt"),
-    optional(any("progress", "percent and step")),
+    optional(object("progress", "Progress", "as the task wrote it; absent: nothing yet")),
 };
 constexpr Field kReport[] = {
     text("task", "its id"),
     integer("epoch", "of the attempt"),
-    text("kind", "started, checkpoint, completed, failed, released or timed_out"),
-    optional(text("data", "of a checkpoint")),
-    optional(text("data_base64", "of a checkpoint that is not UTF-8")),
-    optional(any("outputs", "of completed: an object")),
-    optional(text("cause", "of failed and released")),
-    optional(integer("code", "exit code or signal number")),
-    optional(text("message", "for people")),
+    one_of("kind", kReportKindNames, "what happened"),
+    optional(text("data", "of checkpoint: its bytes, as UTF-8")),
+    optional(text("data_base64", "of checkpoint: its bytes, when they are not UTF-8")),
+    optional(any("outputs", "of completed: an object, 256 KiB at most")),
+    optional(one_of("cause", kReportCauseNames,
+                    "of failed: exit_code, signal, out_of_memory, could_not_start; "
+                    "of released: drained, self_fenced, stopped, not_started")),
+    optional(integer("code", "of failed: exit code or signal number; 1 when absent")),
+    optional(text("message", "of failed: one line for people")),
 };
 constexpr Field kSync[] = {
     integer("incarnation", "which life speaks"),
-    integer("seq", "higher with every send"),
-    optional(object("ack", "ReplyMark", "the newest reply it acted on")),
-    integer("slots", "tasks it is willing to hold in all"),
+    integer("seq", "from 1; higher with every call, repeated ones too"),
+    optional(object("ack", "ReplyMark", "the mark of the newest answer it has acted on")),
+    integer("slots", "tasks it is willing to hold in all, held ones included"),
     optional(list("held", "HeldTask", "all that it holds; absent: nothing is said about it")),
-    optional(list("reports", "Report", "what happened")),
-    optional(text("leaving", "draining or gone")),
-    optional(integer("wait_ms", "how long the answer may be held back")),
-    optional(integer("worker_clock_us", "for display only")),
+    optional(list("reports", "Report", "repeated until seq_seen has reached the call")),
+    optional(one_of("leaving", kLeavingNames,
+                    "draining: no new tasks; gone: the session ends with this call")),
+    optional(integer("wait_ms", "how long the answer may be held back, H at most")),
+    optional(integer("worker_clock_us", "its wall clock; for display only")),
 };
 constexpr Field kAssignment[] = {
     text("task", "its id"),
@@ -138,26 +157,32 @@ constexpr Field kAssignment[] = {
     integer("attempt", "1 for the first"),
     text("name", "of its node"),
     text("dag", "name of its DAG"),
-    optional(integer("timeout_ms", "how long it may run")),
+    optional(texts("run",
+                   "the program and its arguments, to be started exactly so, "
+                   "without a shell; a shell the task asked for stands in front")),
+    optional(text_map("env", "variables on top of the worker's own, values resolved")),
+    optional(text("workdir", "to start it in; absent: the worker's own")),
+    optional(any("resources", "cpu, memory and named amounts it was promised")),
+    optional(texts("outputs", "names that its outputs file must hold, or it has failed")),
+    optional(object("map", "MapItem", "which item of a map")),
+    optional(integer("timeout_ms", "how long it may run; then kill it and report timed_out")),
+    optional(integer("kill_grace_ms", "K: from SIGTERM to SIGKILL, at most")),
     optional(text("checkpoint", "saved by the attempt before")),
     optional(text("checkpoint_base64", "the same, when it is not UTF-8")),
-    optional(object("map", "MapItem", "which item of a map")),
-    optional(any("params", "of the run")),
-    optional(any("inputs", "outputs of earlier tasks that its expressions read, by task")),
 };
 constexpr Field kStopOrder[] = {
     text("task", "its id"),
     integer("epoch", "of the attempt"),
-    text("why", "cancelled, stale, execution_timeout or not_started_in_time"),
+    one_of("why", kStopWhyNames, "for the log; the answer is the same for all"),
 };
 constexpr Field kStaleAttempt[] = {text("task", "its id"), integer("epoch", "of the attempt")};
 constexpr Field kSyncReply[] = {
     object("mark", "ReplyMark", "to be acknowledged"),
     integer("seq_seen", "every report sent up to this seq is durable or refused for good"),
-    integer("lease_ms", "silence for this long is death"),
+    integer("lease_ms", "L, as it is now"),
     optional(list("assignments", "Assignment", "to start; repeated until acknowledged")),
     optional(list("stops", "StopOrder", "to stop; repeated until reported gone")),
-    optional(list("stale", "StaleAttempt", "not yours any more: kill without a word")),
+    optional(list("stale", "StaleAttempt", "no longer yours: kill, report nothing")),
     optional(boolean("drain", "an operator wants this worker to finish and leave")),
 };
 
@@ -179,6 +204,7 @@ constexpr Schema kSchemas[] = {
     {"RegisterRequest", "What a worker says about itself.", kRegister, {}, true},
     {"RegisterReply", "The session that was opened.", kRegisterReply},
     {"ReplyMark", "Which reply.", kMark, {}, true},
+    {"Progress", "How far a task is.", kProgress, {}, true},
     {"HeldTask", "A task that the worker holds.", kHeld, {}, true},
     {"Report", "What happened to an attempt.", kReport, {}, true},
     {"SyncRequest", "What a worker holds and what happened.", kSync, {}, true},

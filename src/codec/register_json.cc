@@ -119,6 +119,8 @@ constexpr Field<RegisterReply> kReplyFields[] = {
        read_millis(in, node, out.heartbeat_interval);
      },
      kRequired},
+    {"self_fence_ms",
+     [](Reading& in, NodeIx node, RegisterReply& out) { read_millis(in, node, out.self_fence); }},
 };
 
 // As an object where it is one in compact form, so that reading gives the same text back.
@@ -173,7 +175,9 @@ std::string write_register_reply(const RegisterReply& reply) {
   json.begin_object().field("term", reply.term.value);
   json.field("incarnation", reply.incarnation.value);
   json.field("lease_ms", whole_millis(reply.lease));
-  json.field("heartbeat_interval_ms", whole_millis(reply.heartbeat_interval)).end_object();
+  json.field("heartbeat_interval_ms", whole_millis(reply.heartbeat_interval));
+  if (reply.self_fence > Duration{}) json.field("self_fence_ms", whole_millis(reply.self_fence));
+  json.end_object();
   return out;
 }
 

@@ -32,6 +32,12 @@ class Values {
   explicit Values(const Facts& facts) : facts_(facts) {}
 
   const Facts& facts() const { return facts_; }
+  // Another task of the same node in the same run: only its item is parsed anew.
+  void next_task(const MapItem* map, std::uint32_t attempt) {
+    facts_.map = map;
+    facts_.attempt = attempt;
+    item_ = {};
+  }
   // Parsed when first asked for; null: there is none, or it is not JSON.
   const Document* params() { return parsed(params_, facts_.params); }
   const Document* inputs() { return parsed(inputs_, facts_.inputs); }

@@ -8,9 +8,11 @@
 
 #include "codec/json_writer.h"
 #include "codec/render.h"
+#include "codec/sync_json.h"
 #include "model/command_check.h"
 #include "model/expression.h"
 #include "model/ids.h"
+#include "model/rows.h"
 
 namespace vortex::codec {
 namespace {
@@ -52,7 +54,7 @@ class Resolver {
     return {};
   }
 
-  // The controller refuses scripts with expressions; this worker may be newer or older than it.
+  // Refused when the DAG is compiled; a plan in the database may be older than that rule.
   static Done unescape(std::string& script) {
     if (!has_expression_mark(script)) return {};
     const auto parsed = parse_template(script);
@@ -68,25 +70,50 @@ class Resolver {
 
 }  // namespace
 
-std::expected<CommandLine, std::string> resolve_command(const WorkOrder& order,
-                                                        std::uint32_t attempt) {
-  CommandLine command = order.command;
-  if (!has_marks(command)) return command;
-  const auto task = parse_task_id(order.task_text);
-  const std::string run = task ? to_text(task->run) : std::string();
-  Values values({.params = order.params,
-                 .inputs = order.inputs,
-                 .map = order.map ? &*order.map : nullptr,
-                 .run_id = run,
-                 .dag = order.dag,
-                 .task = order.task,
-                 .attempt = attempt});
-  if (const Done done = Resolver(values).resolve(command); !done) {
-    return std::unexpected(done.error());
+bool has_expressions(const DagPlan& plan, std::uint32_t node) {
+  return has_marks(plan.node_spec(node).command);
+}
+
+Values& CommandResolver::values_for(const PlannedWork& work, const Assignment& assignment,
+                                    const OutputsOf& outputs_of) {
+  const RunId run = assignment.attempt.task.run;
+  const bool same = values_ && plan_ == work.plan && node_ == work.node && run_ == run;
+  map_ = map_item_of(work, assignment.attempt.task);
+  const MapItem* map = map_ ? &*map_ : nullptr;
+  if (same) {
+    values_->next_task(map, assignment.number);
+    return *values_;
   }
+  plan_ = work.plan;
+  node_ = work.node;
+  run_ = run;
+  request_ = work.request;
+  run_text_ = to_text(run);
+  inputs_ = gather_inputs(*plan_, node_, outputs_of);
+  values_.emplace(
+      Values::Facts{.params = request_ ? std::string_view(request_->params) : std::string_view{},
+                    .inputs = inputs_,
+                    .map = map,
+                    .run_id = run_text_,
+                    .dag = plan_->spec.name,
+                    .task = plan_->node_spec(node_).name,
+                    .attempt = assignment.number});
+  return *values_;
+}
+
+std::expected<CommandPtr, std::string> CommandResolver::resolve(const Assignment& assignment,
+                                                                const OutputsOf& outputs_of) {
+  const auto& work = std::get<PlannedWork>(assignment.work);
+  const CommandLine& planned = work.plan->node_spec(work.node).command;
+  if (!has_marks(planned)) return nullptr;
+  CommandLine command = planned;
+  Done done = Resolver(values_for(work, assignment, outputs_of)).resolve(command);
   // Values may hold what no argument can, and be too much together.
-  if (auto complaint = complain_of_command(command)) return std::unexpected(*std::move(complaint));
-  return command;
+  if (done) {
+    if (auto complaint = complain_of_command(command)) done = std::unexpected(*complaint);
+  }
+  if (!done) return std::unexpected("cannot resolve " + done.error());
+  return std::make_shared<const CommandLine>(std::move(command));
 }
 
 std::string gather_inputs(const DagPlan& plan, std::uint32_t node, const OutputsOf& outputs_of) {

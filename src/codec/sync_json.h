@@ -8,6 +8,7 @@
 // params, metadata) is read into its compact form; what is written must be a JSON object already:
 // codec/json_text.h makes one of what a user wrote. Append-only.
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,7 @@ struct RegisterReply {
   Incarnation incarnation;
   Duration lease;
   Duration heartbeat_interval;
+  Duration self_fence;  // zero: not told
 };
 // 409 answers of register and sync say which life of the worker is current.
 struct RefusedBody {
@@ -39,9 +41,21 @@ struct RefusedBody {
 Decoded<RegisterBody> read_register(std::string_view json);
 Decoded<SyncRequest> read_sync(std::string_view json, const WorkerId& worker);
 std::string write_register_reply(const RegisterReply& reply);
+// Assignments are written until the text has this many bytes; at least one is. How many there are
+// in it is told, because the others must not be taken for sent.
+inline constexpr std::size_t kAssignmentBytesMax = 16 * 1024 * 1024;
+struct WrittenReply {
+  std::string json;
+  std::size_t assignments = 0;
+};
+WrittenReply write_bounded_reply(const SyncReply& reply,
+                                 std::size_t bytes_max = kAssignmentBytesMax);
+// The same without a bound.
 std::string write_sync_reply(const SyncReply& reply);
 // What the worker is told about a planned task: the order as it goes over the wire.
 WorkOrder order_from(const PlannedWork& work, const Attempt& attempt);
+// Which item of a map the task is; unset for a plain node.
+std::optional<MapItem> map_item_of(const PlannedWork& work, const TaskId& task);
 
 // For the worker.
 std::string write_register(const RegisterBody& body);

@@ -19,13 +19,11 @@ constexpr Field<MapItem> kMapFields[] = {
      kRequired},
     {"item", [](Reading& in, NodeIx node, MapItem& out) { read_text(in, node, out.item); },
      kRequired},
-    {"as", [](Reading& in, NodeIx node, MapItem& out) { read_text(in, node, out.as); }},
 };
 
 struct AssignmentDraft {
   Assignment assignment;
   WorkOrder order;
-  CommandDraft command;
 };
 using Draft = AssignmentDraft;
 
@@ -45,25 +43,22 @@ constexpr Field<Draft> kAssignmentFields[] = {
      [](Reading& in, NodeIx node, Draft& out) { read_number(in, node, out.assignment.number); }},
     {"name", [](Reading& in, NodeIx node, Draft& out) { read_text(in, node, out.order.task); }},
     {"dag", [](Reading& in, NodeIx node, Draft& out) { read_text(in, node, out.order.dag); }},
-    {"run", [](Reading& in, NodeIx node, Draft& out) { read_run(in, node, out.command); }},
-    {"shell",
-     [](Reading& in, NodeIx node, Draft& out) { read_texts(in, node, out.command.command.shell); }},
+    {"run",
+     [](Reading& in, NodeIx node, Draft& out) { read_texts(in, node, out.order.command.argv); }},
     {"env",
-     [](Reading& in, NodeIx node, Draft& out) { read_env(in, node, out.command.command.env); }},
-    {"workdir", [](Reading& in, NodeIx node,
-                   Draft& out) { read_text(in, node, out.command.command.workdir); }},
+     [](Reading& in, NodeIx node, Draft& out) { read_env(in, node, out.order.command.env); }},
+    {"workdir",
+     [](Reading& in, NodeIx node, Draft& out) { read_text(in, node, out.order.command.workdir); }},
     {"resources",
      [](Reading& in, NodeIx node, Draft& out) { read_resources(in, node, out.order.resources); }},
     {"outputs",
      [](Reading& in, NodeIx node, Draft& out) { read_texts(in, node, out.order.outputs); }},
     {"map", [](Reading& in, NodeIx node,
                Draft& out) { read_object(in, node, "", kMapFields, out.order.map.emplace()); }},
-    {"params",
-     [](Reading& in, NodeIx node, Draft& out) { read_passed_object(in, node, out.order.params); }},
-    {"inputs",
-     [](Reading& in, NodeIx node, Draft& out) { read_passed_object(in, node, out.order.inputs); }},
     {"timeout_ms", [](Reading& in, NodeIx node,
                       Draft& out) { read_millis(in, node, out.assignment.execution_timeout); }},
+    {"kill_grace_ms", [](Reading& in, NodeIx node,
+                         Draft& out) { read_millis(in, node, out.assignment.kill_grace); }},
     {"checkpoint",
      [](Reading& in, NodeIx node, Draft& out) { read_text(in, node, out.assignment.checkpoint); }},
     {"checkpoint_base64", [](Reading& in, NodeIx node,
@@ -77,8 +72,6 @@ void read_assignments(Reading& in, NodeIx node, SyncReply& out) {
     if (in.full()) return;
     Draft draft;
     read_object(in, item, "", kAssignmentFields, draft);
-    finish_command(in, draft.command);
-    draft.order.command = std::move(draft.command.command);
     draft.assignment.work = std::make_shared<const WorkOrder>(std::move(draft.order));
     out.assignments.push_back(std::move(draft.assignment));
   });

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,19 +34,25 @@ struct Definition {
   const CommandLine& command;
   const Resources& resources;
   const std::vector<std::string>& outputs;
-  std::string_view params;  // JSON; empty: none
 };
+
+// What the process is given, in one list: a shell is only the program that reads the script.
+void write_whole_command(JsonWriter& json, const CommandLine& command) {
+  if (!command.argv.empty() || !command.shell.empty()) {
+    json.key("run").begin_array();
+    for (const std::string& word : command.shell) json.text(word);
+    for (const std::string& word : command.argv) json.text(word);
+    json.end_array();
+  }
+  write_pairs(json, "env", command.env);
+  if (!command.workdir.empty()) json.field("workdir", std::string_view(command.workdir));
+}
 
 void write_definition(JsonWriter& json, const Definition& what) {
   json.field("name", std::string_view(what.name)).field("dag", std::string_view(what.dag));
-  write_command(json, what.command);
+  write_whole_command(json, what.command);
   write_resources(json, what.resources);
   write_texts(json, "outputs", what.outputs);
-  if (!what.params.empty()) json.key("params").raw(what.params);
-}
-
-std::string_view params_of(const PlannedWork& work) {
-  return work.request ? std::string_view(work.request->params) : std::string_view{};
 }
 
 // Where in the text the definition of a node already stands. Fixed in size: two nodes that want the
@@ -53,7 +61,6 @@ class WrittenDefinitions {
  public:
   struct Entry {
     const DagPlan* plan = nullptr;
-    const RunRequest* request = nullptr;
     std::uint32_t node = 0;
     std::size_t at = 0;
     std::size_t bytes = 0;
@@ -75,20 +82,10 @@ std::uint32_t position_in_map(const PlannedWork& work, const TaskId& task) {
   return task.index - node.first_task;
 }
 
-MapItem item_of(const PlannedWork& work, const MapSpec& map, const TaskId& task) {
-  const std::uint32_t position = position_in_map(work, task);
-  return {.index = position, .item = item_text(map, position), .as = map.as};
-}
-
 void write_map(JsonWriter& json, const MapItem& map) {
   json.key("map").begin_object();
   json.field("index", map.index).field("item", std::string_view(map.item));
-  if (map.as != MapItem{}.as) json.field("as", std::string_view(map.as));
   json.end_object();
-}
-
-void write_inputs(JsonWriter& json, std::string_view inputs) {
-  if (!inputs.empty()) json.key("inputs").raw(inputs);
 }
 
 class AssignmentWriter {
@@ -107,6 +104,9 @@ class AssignmentWriter {
     if (assignment.execution_timeout > Duration{}) {
       json_.field("timeout_ms", whole_millis(assignment.execution_timeout));
     }
+    if (assignment.kill_grace > Duration{}) {
+      json_.field("kill_grace_ms", whole_millis(assignment.kill_grace));
+    }
     if (!assignment.checkpoint.empty()) {
       write_bytes(json_, {.text = "checkpoint", .base64 = "checkpoint_base64"},
                   assignment.checkpoint);
@@ -117,30 +117,31 @@ class AssignmentWriter {
  private:
   void write_planned(const PlannedWork& work, const TaskId& task) {
     const NodeSpec& spec = work.plan->node_spec(work.node);
+    if (work.command) {
+      // Its values are its own: nothing to copy, and nothing for others to copy.
+      write_definition(json_, {spec.name, work.plan->spec.name, *work.command,
+                               spec.requirements.resources, spec.outputs});
+    } else {
+      write_shared(work, spec);
+    }
+    if (const auto map = map_item_of(work, task)) write_map(json_, *map);
+  }
+
+  void write_shared(const PlannedWork& work, const NodeSpec& spec) {
     auto& entry = written_.entry_of(work);
-    const bool same = entry.plan == work.plan.get() && entry.node == work.node &&
-                      entry.request == work.request.get();
-    if (same) {
+    if (entry.plan == work.plan.get() && entry.node == work.node) {
       // Begins with its comma: members stand before it every time.
       out_.append(out_, entry.at, entry.bytes);
-    } else {
-      const std::size_t at = out_.size();
-      write_definition(json_, {spec.name, work.plan->spec.name, spec.command,
-                               spec.requirements.resources, spec.outputs, params_of(work)});
-      entry = {.plan = work.plan.get(),
-               .request = work.request.get(),
-               .node = work.node,
-               .at = at,
-               .bytes = out_.size() - at};
+      return;
     }
-    write_inputs(json_, work.inputs);
-    if (spec.map) write_map(json_, item_of(work, *spec.map, task));
+    const std::size_t at = out_.size();
+    write_definition(json_, {spec.name, work.plan->spec.name, spec.command,
+                             spec.requirements.resources, spec.outputs});
+    entry = {.plan = work.plan.get(), .node = work.node, .at = at, .bytes = out_.size() - at};
   }
 
   void write_order(const WorkOrder& order) {
-    write_definition(json_, {order.task, order.dag, order.command, order.resources, order.outputs,
-                             order.params});
-    write_inputs(json_, order.inputs);
+    write_definition(json_, {order.task, order.dag, order.command, order.resources, order.outputs});
     if (order.map) write_map(json_, *order.map);
   }
 
@@ -149,12 +150,19 @@ class AssignmentWriter {
   WrittenDefinitions written_;
 };
 
-void write_assignments(std::string& out, JsonWriter& json, const SyncReply& reply) {
-  if (reply.assignments.empty()) return;
+std::size_t write_assignments(std::string& out, JsonWriter& json, const SyncReply& reply,
+                              std::size_t bytes_max) {
+  std::size_t written = 0;
+  if (reply.assignments.empty()) return written;
   json.key("assignments").begin_array();
   AssignmentWriter writer(out, json);
-  for (const Assignment& assignment : reply.assignments) writer.write(assignment);
+  for (const Assignment& assignment : reply.assignments) {
+    if (written > 0 && out.size() >= bytes_max) break;
+    writer.write(assignment);
+    ++written;
+  }
   json.end_array();
+  return written;
 }
 
 void write_stops(JsonWriter& json, const SyncReply& reply) {
@@ -181,20 +189,32 @@ void write_stale(JsonWriter& json, const SyncReply& reply) {
 
 }  // namespace
 
-std::string write_sync_reply(const SyncReply& reply) {
-  std::string out;
+WrittenReply write_bounded_reply(const SyncReply& reply, std::size_t bytes_max) {
+  WrittenReply written;
+  std::string& out = written.json;
   out.reserve((reply.assignments.size() + 1) * kBytesPerAssignment +
               (reply.stops.size() + reply.stale.size()) * kBytesPerStop);
   JsonWriter json(out);
   json.begin_object();
   write_mark(json, "mark", reply.mark);
   json.field("seq_seen", reply.seq_seen).field("lease_ms", whole_millis(reply.lease));
-  write_assignments(out, json, reply);
+  written.assignments = write_assignments(out, json, reply, bytes_max);
   write_stops(json, reply);
   write_stale(json, reply);
   if (reply.drain) json.field("drain", true);
   json.end_object();
-  return out;
+  return written;
+}
+
+std::string write_sync_reply(const SyncReply& reply) {
+  return write_bounded_reply(reply, std::numeric_limits<std::size_t>::max()).json;
+}
+
+std::optional<MapItem> map_item_of(const PlannedWork& work, const TaskId& task) {
+  const auto& map = work.plan->node_spec(work.node).map;
+  if (!map) return std::nullopt;
+  const std::uint32_t position = position_in_map(work, task);
+  return MapItem{.index = position, .item = item_text(*map, position), .as = map->as};
 }
 
 WorkOrder order_from(const PlannedWork& work, const Attempt& attempt) {
@@ -203,12 +223,14 @@ WorkOrder order_from(const PlannedWork& work, const Attempt& attempt) {
   order.task_text = to_text(attempt.task);
   order.dag = work.plan->spec.name;
   order.task = spec.name;
-  order.command = spec.command;
-  if (spec.map) order.map = item_of(work, *spec.map, attempt.task);
+  order.command = work.command ? *work.command : spec.command;
+  CommandLine& command = order.command;
+  command.argv.insert(command.argv.begin(), command.shell.begin(), command.shell.end());
+  command.shell.clear();
+  order.map = map_item_of(work, attempt.task);
+  if (order.map) order.map->as = MapItem{}.as;
   order.resources = spec.requirements.resources;
   order.outputs = spec.outputs;
-  order.params = params_of(work);
-  order.inputs = work.inputs;
   return order;
 }
 

@@ -154,6 +154,7 @@ Assignment make_assignment(Context& cx, const Task& task) {
   out.execution_timeout =
       cx.spec_of(task).execution_timeout.value_or(cx.state.policy.execution_timeout);
   if (task.notes) out.checkpoint = task.notes->checkpoint;
+  out.kill_grace = cx.state.policy.kill_time;
   return out;
 }
 

@@ -98,8 +98,9 @@ struct SyncRequest {
 struct PlannedWork {  // the controller: a node of a plan it shares with the run
   PlanPtr plan;
   std::uint32_t node = 0;
-  std::shared_ptr<const RunRequest> request = nullptr;  // null: no params to tell
-  std::string inputs = {};  // see WorkOrder; filled in before the answer is written
+  std::shared_ptr<const RunRequest> request = nullptr;  // null: no params to read
+  // With its expressions resolved, before the answer is written; null: the plan's, as it stands.
+  std::shared_ptr<const CommandLine> command = nullptr;
 };
 using OrderPtr = std::shared_ptr<const WorkOrder>;  // the worker: the order it was sent
 using Work = std::variant<PlannedWork, OrderPtr>;
@@ -110,6 +111,7 @@ struct Assignment {
   Work work;
   Duration execution_timeout;
   std::string checkpoint;
+  Duration kill_grace;  // from TERM to KILL; zero: the worker's own
 };
 
 struct StopOrder {

@@ -35,7 +35,8 @@ struct Launch {
   std::vector<std::pair<std::string, std::string>> env;  // on top of the worker's; later ones win
   std::string workdir;                                   // empty: the worker's
   Resources resources;
-  std::string checkpoint;      // of an earlier attempt
+  std::string checkpoint;  // of an earlier attempt
+  Duration kill_grace;     // shorter than the worker's own: counts instead; zero: the worker's
   std::vector<std::string> outputs;  // names it must write, or it has failed
 };
 

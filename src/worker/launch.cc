@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "codec/resolve.h"
 #include "codec/time_text.h"
 
 namespace vortex::worker {
@@ -34,17 +33,14 @@ std::string time_text(Instant at) {
 
 }  // namespace
 
-std::expected<Launch, std::string> make_launch(const Assignment& assignment,
-                                               const LaunchContext& context) {
+Launch make_launch(const Assignment& assignment, const LaunchContext& context) {
   const WorkOrder& order = *std::get<OrderPtr>(assignment.work);
-  auto command = codec::resolve_command(order, assignment.number);
-  if (!command) return std::unexpected(command.error());
   Launch launch;
   launch.attempt = assignment.attempt;
-  launch.argv = std::move(command->shell);
-  launch.argv.insert(launch.argv.end(), command->argv.begin(), command->argv.end());
-  launch.env = std::move(command->env);
-  launch.workdir = std::move(command->workdir);
+  launch.argv = order.command.argv;
+  launch.env = order.command.env;
+  launch.workdir = order.command.workdir;
+  launch.kill_grace = assignment.kill_grace;
   launch.resources = order.resources;
   launch.checkpoint = assignment.checkpoint;
   launch.outputs = order.outputs;

@@ -1,9 +1,8 @@
 #pragma once
-// From an assignment to what the executor starts: the command with its
-// expressions resolved, and the environment a task finds. Pure but for the wall
-// clock of the deadline, which is passed in.
+// From an assignment to what the executor starts: the command, whose expressions
+// the controller has resolved, and the environment a task finds. Pure but for
+// the wall clock of the deadline, which is passed in.
 
-#include <expected>
 #include <string>
 
 #include "base/time.h"
@@ -18,8 +17,6 @@ struct LaunchContext {
   Instant wall_now;
 };
 
-// The error is a sentence for the user whose task it is.
-std::expected<Launch, std::string> make_launch(const Assignment& assignment,
-                                               const LaunchContext& context);
+Launch make_launch(const Assignment& assignment, const LaunchContext& context);
 
 }  // namespace vortex::worker

@@ -175,6 +175,9 @@ void Slot::kill(Duration grace) {
   // The runner lives in the same group and has to be quick now.
   group_.lift_cpu();
   if (!link_) return;
+  // Never longer than the worker's own: its self-fence counts on that.
+  const Duration wanted = task_->launch.kill_grace;
+  if (wanted > Duration{}) grace = std::min(wanted, grace);
   link_->kill_task(grace);
   wake_runner();
   task_->kill_by = std::min(task_->kill_by, boot_clock_now() + grace + kRunnerLongest);

@@ -220,11 +220,8 @@ void WorkerProcess::on_fact(agent::Input fact) {
 }
 
 void WorkerProcess::start_task(const Assignment& assignment) {
-  auto launch = make_launch(assignment, {options_.worker.url, info().id.text, wall_clock_now()});
-  if (!launch) {
-    return shell_->tell(agent::ProcessCouldNotStart{assignment.attempt, 0, launch.error()});
-  }
-  executor_->start(*std::move(launch));
+  executor_->start(
+      make_launch(assignment, {options_.worker.url, info().id.text, wall_clock_now()}));
 }
 
 void WorkerProcess::tell_supervisor(char news) const {

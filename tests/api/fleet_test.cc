@@ -1,4 +1,5 @@
 // Workers and leases through the interface.
+#include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -235,6 +236,48 @@ TEST(Timings, SilenceIsNoLongerThanSaid) {
   client.desk.advance(millis(worst));
   EXPECT_EQ(client.get("/api/workers/w1").text("/state"), "OFFLINE");
   EXPECT_EQ(client.get("/api/tasks/r1-L0-0").text("/state"), "Queued");
+}
+
+constexpr std::string_view kTwoTasks =
+    R"({"name":"two","tasks":{"hello":{"run":["true"]},
+        "next":{"needs":["hello"],"shell":["bash","-euc"],"run":["echo $1","${{ run.id }} x"],
+                "env":{"N":"${{ tasks.hello.outputs.NAME }}"},"workdir":"/srv/${{ task.name }}",
+                "retry":{"attempts":0}}}})";
+
+std::string two_tasks_reading(const std::string& name) {
+  std::string dag(kTwoTasks);
+  return dag.replace(dag.find("NAME"), 4, name);
+}
+
+TEST(Workers, AnAssignmentCarriesValuesInPlaceOfExpressions) {
+  Client client;
+  Worker worker = join(client, "w1", 1);
+  const std::string run = submit(client, two_tasks_reading("answer"));
+  complete(client, worker, take(client, worker));
+  const Answer answer = sync(client, worker);
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(boost::json::serialize(answer.at("/assignments/0/run")),
+            "[\"bash\",\"-euc\",\"echo $1\",\"" + run + " x\"]");
+  EXPECT_EQ(answer.text("/assignments/0/env/N"), "42");
+  EXPECT_EQ(answer.text("/assignments/0/workdir"), "/srv/next");
+  EXPECT_GT(answer.number("/assignments/0/kill_grace_ms"), 0);
+  const auto& assignment = answer.at("/assignments/0").as_object();
+  for (const char* gone : {"params", "inputs", "shell"}) EXPECT_FALSE(assignment.contains(gone));
+}
+
+TEST(Workers, AnExpressionWithoutAValueFailsTheAttemptWithItsPlace) {
+  Client client;
+  Worker worker = join(client, "w1", 1);
+  const std::string run = submit(client, two_tasks_reading("gone"));
+  complete(client, worker, take(client, worker));
+  const Answer answer = sync(client, worker);
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_FALSE(answer.json.as_object().contains("assignments")) << answer.body;
+  const Answer task = client.get("/api/tasks/" + run + "-L1-1");
+  EXPECT_EQ(task.text("/state"), "Failed") << task.body;
+  EXPECT_NE(task.body.find("cannot resolve env.N: tasks.hello.outputs.gone: there is no 'gone'"),
+            std::string::npos)
+      << task.body;
 }
 
 }  // namespace

@@ -212,17 +212,16 @@ Assignment drawn_assignment(Rng& rng) {
   order.dag = drawn_text(rng);
   order.task = drawn_text(rng);
   order.command = drawn_command(rng);
+  order.command.shell.clear();
   if (rng.chance(500)) {
     order.map = MapItem{static_cast<std::uint32_t>(drawn_number(rng)), drawn_text(rng)};
-    if (rng.chance(300)) order.map->as = drawn_name(rng);
   }
   order.resources = drawn_resources(rng);
   order.outputs = drawn_names(rng);
-  if (rng.chance(500)) order.params = drawn_object(rng);
-  if (rng.chance(300)) order.inputs = drawn_object(rng);
   assignment.work = std::make_shared<const WorkOrder>(std::move(order));
   assignment.execution_timeout = millis(static_cast<std::int64_t>(drawn_number(rng) >> 20U));
   assignment.checkpoint = drawn_bytes(rng);
+  assignment.kill_grace = millis(static_cast<std::int64_t>(drawn_number(rng) >> 20U));
   return assignment;
 }
 

@@ -8,6 +8,8 @@
 
 #include "codec/resolve.h"
 #include "model/command_check.h"
+#include "model/plan.h"
+#include "model/rows.h"
 
 namespace vortex::codec {
 namespace {
@@ -122,54 +124,101 @@ RC_GTEST_PROP(Render, NoValuesAreEverTooMuch,
 
 // ---- Whole commands ----
 
-WorkOrder order() {
-  WorkOrder out;
-  out.task_text = "r42-L1-7";
-  out.dag = "thumbs";
-  out.task = "resize";
-  out.command = {.argv = {"convert", "${{ map.file }}"},
+// One map over two files, which reads params and the outputs of the task before it.
+struct Planned {
+  DagSpec spec;
+  std::string params{kParams};
+  int outputs_read = 0;
+  CommandResolver resolver;
+
+  Planned() {
+    spec.name = "thumbs";
+    spec.nodes.resize(2);
+    spec.nodes[0].name = "list";
+    spec.nodes[0].command.argv = {"ls"};
+    spec.nodes[1].name = "resize";
+    spec.nodes[1].needs = {"list"};
+    spec.nodes[1].map = MapSpec{.over = std::vector<std::string>{"x", "a b.jpg"},
+                                .max_parallel = 0,
+                                .max_failures = {},
+                                .as = "file"};
+    command() = {.argv = {"convert", "${{ map.file }}"},
                  .shell = {},
                  .env = {{"N", "${{ params.n }}"}, {"F", "${{ tasks.list.outputs.files[0] }}"}},
                  .workdir = "${{ params.dir }}/${{ run.id }}"};
-  out.map = MapItem{.index = 7, .item = "a b.jpg", .as = "file"};
-  out.params = kParams;
-  out.inputs = kInputs;
-  return out;
-}
+  }
+  CommandLine& command() { return spec.nodes[1].command; }
+
+  std::expected<CommandPtr, std::string> resolve(std::uint32_t task = 2, std::uint32_t run = 42) {
+    if (!plan) {
+      const auto compiled = compile(spec, {});
+      if (!compiled) return std::unexpected("not compiled: " + compiled.error().detail);
+      plan = *compiled;
+      request = std::make_shared<RunRequest>();
+      request->params = params;
+    }
+    Assignment assignment;
+    assignment.attempt = {.task = {.run = {run}, .index = task, .level = 1}, .epoch = {1}};
+    assignment.number = 3;
+    assignment.work = PlannedWork{.plan = plan, .node = task == 0 ? 0U : 1U, .request = request};
+    return resolver.resolve(assignment, [this](std::uint32_t) -> std::optional<std::string> {
+      ++outputs_read;
+      return R"({"files":["x.jpg","y z.jpg"],"total":2})";
+    });
+  }
+  PlanPtr plan;
+  std::shared_ptr<RunRequest> request;
+};
 
 TEST(Resolve, EveryTextOfTheCommandIsReplaced) {
-  const auto command = resolve_command(order(), 3);
+  Planned planned;
+  const auto command = planned.resolve();
   ASSERT_TRUE(command.has_value()) << command.error();
-  EXPECT_EQ(command->argv, (std::vector<std::string>{"convert", "a b.jpg"}));
-  EXPECT_EQ(command->env[0].second, "3");
-  EXPECT_EQ(command->env[1].second, "x.jpg");
-  EXPECT_EQ(command->workdir, "/srv/r42");
+  EXPECT_EQ((*command)->argv, (std::vector<std::string>{"convert", "a b.jpg"}));
+  EXPECT_EQ((*command)->env[0].second, "3");
+  EXPECT_EQ((*command)->env[1].second, "x.jpg");
+  EXPECT_EQ((*command)->workdir, "/srv/r42");
+}
+
+TEST(Resolve, TasksOfANodeShareWhatWasReadAndRunsDoNot) {
+  Planned planned;
+  EXPECT_EQ((*planned.resolve(1))->argv[1], "x");
+  EXPECT_EQ((*planned.resolve(2))->argv[1], "a b.jpg");
+  EXPECT_EQ(planned.outputs_read, 1) << "the outputs of 'list' are read once for both";
+  EXPECT_EQ((*planned.resolve(2, 43))->workdir, "/srv/r43");
+  EXPECT_EQ(planned.outputs_read, 2) << "another run has outputs of its own";
+}
+
+TEST(Resolve, ACommandWithoutExpressionsStaysAsItIs) {
+  Planned planned;
+  const auto command = planned.resolve(0);
+  ASSERT_TRUE(command.has_value());
+  EXPECT_EQ(*command, nullptr);
+  EXPECT_FALSE(has_expressions(*planned.plan, 0));
+  EXPECT_TRUE(has_expressions(*planned.plan, 1));
 }
 
 TEST(Resolve, AScriptIsLeftAloneAndItsArgumentsAreNot) {
-  WorkOrder one = order();
-  one.command.shell = {"bash", "-euc"};
-  one.command.argv = {"echo $1 $${{ x }}", "${{ task.attempt }}"};
-  const auto command = resolve_command(one, 3);
+  Planned planned;
+  planned.command().shell = {"bash", "-euc"};
+  planned.command().argv = {"echo $1 $${{ x }}", "${{ task.attempt }}"};
+  const auto command = planned.resolve();
   ASSERT_TRUE(command.has_value()) << command.error();
-  EXPECT_EQ(command->argv, (std::vector<std::string>{"echo $1 ${{ x }}", "3"}));
-  one.command.argv = {"echo ${{ params.dir }}"};
-  EXPECT_FALSE(resolve_command(one, 3).has_value());
+  EXPECT_EQ((*command)->argv, (std::vector<std::string>{"echo $1 ${{ x }}", "3"}));
 }
 
-TEST(Resolve, WhatCanNotBeResolvedSaysWhere) {
-  WorkOrder one = order();
-  one.command.env[0].second = "${{ params.gone }}";
-  EXPECT_EQ(resolve_command(one, 1).error(), "env.N: params.gone: the run has no such param");
-  one = order();
-  one.command.argv[1] = "${{ nonsense";
-  EXPECT_EQ(resolve_command(one, 1).error().substr(0, 8), "run[1]: ");
+TEST(Resolve, WhatCannotBeResolvedSaysWhere) {
+  Planned planned;
+  planned.command().env[0].second = "${{ params.gone }}";
+  const auto command = planned.resolve();
+  ASSERT_FALSE(command.has_value());
+  EXPECT_EQ(command.error(), "cannot resolve env.N: params.gone: the run has no such param");
 }
 
 TEST(Resolve, AValueThatNoProcessCanBeGivenIsRefused) {
-  WorkOrder one = order();
-  one.params = R"({"n":1,"dir":"a\u0000b"})";
-  const auto command = resolve_command(one, 1);
+  Planned planned;
+  planned.params = R"({"n":1,"dir":"a\u0000b"})";
+  const auto command = planned.resolve();
   ASSERT_FALSE(command.has_value());
   EXPECT_NE(command.error().find("zero byte"), std::string::npos) << command.error();
 }

@@ -74,10 +74,12 @@ RC_GTEST_PROP(RoundTrip, ARegisterReplyIsReadAsItWasWritten,
   const RegisterReply reply{.term = {term},
                             .incarnation = {incarnation},
                             .lease = millis(ms),
-                            .heartbeat_interval = millis(ms / 3)};
+                            .heartbeat_interval = millis(ms / 3),
+                            .self_fence = millis(ms / 2)};
   const auto read = read_register_reply(write_register_reply(reply));
   RC_ASSERT(read.has_value());
   RC_ASSERT(read->term == reply.term && read->incarnation == reply.incarnation);
+  RC_ASSERT(read->self_fence == reply.self_fence);
   RC_ASSERT(read->lease == reply.lease && read->heartbeat_interval == reply.heartbeat_interval);
 }
 

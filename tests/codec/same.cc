@@ -38,11 +38,11 @@ bool same(const CommandLine& a, const CommandLine& b) {
 }
 
 bool same(const Assignment& a, const Assignment& b) {
-  const auto& [attempt, number, work, execution_timeout, checkpoint] = a;
+  const auto& [attempt, number, work, execution_timeout, checkpoint, kill_grace] = a;
   return same(attempt, b.attempt) &&
          vortex::testing::same(*std::get<OrderPtr>(work), *std::get<OrderPtr>(b.work)) &&
-         std::tie(number, execution_timeout, checkpoint) ==
-             std::tie(b.number, b.execution_timeout, b.checkpoint);
+         std::tie(number, execution_timeout, checkpoint, kill_grace) ==
+             std::tie(b.number, b.execution_timeout, b.checkpoint, b.kill_grace);
 }
 
 bool same(const StopOrder& a, const StopOrder& b) {
@@ -55,11 +55,10 @@ constexpr auto kSame = [](const auto& a, const auto& b) { return same(a, b); };
 }  // namespace
 
 bool same(const WorkOrder& a, const WorkOrder& b) {
-  const auto& [task_text, dag, task, command, map, resources, outputs, params, inputs] = a;
+  const auto& [task_text, dag, task, command, map, resources, outputs] = a;
   return same(command, b.command) &&
-         std::tie(task_text, dag, task, map, resources, outputs, params, inputs) ==
-             std::tie(b.task_text, b.dag, b.task, b.map, b.resources, b.outputs, b.params,
-                      b.inputs);
+         std::tie(task_text, dag, task, map, resources, outputs) ==
+             std::tie(b.task_text, b.dag, b.task, b.map, b.resources, b.outputs);
 }
 
 bool same(const SyncRequest& a, const SyncRequest& b) {

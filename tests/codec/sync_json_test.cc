@@ -192,7 +192,8 @@ SyncReply reply_for_map() {
                                  .number = 1,
                                  .work = PlannedWork{plan, 1},
                                  .execution_timeout = seconds(5),
-                                 .checkpoint = i == 2 ? "\xFF" : ""});
+                                 .checkpoint = i == 2 ? "\xFF" : "",
+                                 .kill_grace = {}});
   }
   return reply;
 }
@@ -216,38 +217,37 @@ TEST(SyncReplyJson, IsWrittenWithoutEmptyMembers) {
             R"("stale":[{"task":"r1-L1-3","epoch":6}]})");
 }
 
-TEST(SyncReplyJson, ParamsOfTwoRunsOfOneDagAreNotConfused) {
+TEST(SyncReplyJson, AResolvedCommandIsItsOwnAndAShellStandsInFrontOfItsScript) {
   SyncReply reply = reply_for_map();
-  for (const char* params : {R"({"n":1})", R"({"n":2})"}) {
-    auto request = std::make_shared<RunRequest>();
-    request->params = params;
-    auto& assignment = reply.assignments[params[5] == '1' ? 0 : 1];
-    std::get<PlannedWork>(assignment.work).request = request;
-  }
-  const auto read = read_sync_reply(write_sync_reply(reply));
-  ASSERT_TRUE(read);
-  EXPECT_EQ(std::get<OrderPtr>(read->assignments[0].work)->params, R"({"n":1})");
-  EXPECT_EQ(std::get<OrderPtr>(read->assignments[1].work)->params, R"({"n":2})");
-}
-
-TEST(SyncReplyJson, OutputsOfEarlierTasksGoWithTheOrderThatReadsThem) {
-  SyncReply reply = reply_for_map();
-  auto& work = std::get<PlannedWork>(reply.assignments[0].work);
-  DagSpec spec = work.plan->spec;
-  spec.nodes[1].map->as = "file";
-  work.plan = *compile(spec, {});
-  work.inputs = R"({"list":{"total":2}})";
+  auto command = std::make_shared<CommandLine>();
+  command->shell = {"bash", "-euc"};
+  command->argv = {"echo \"$1\"", "a b"};
+  command->env = {{"N", "1"}};
+  command->workdir = "/srv";
+  std::get<PlannedWork>(reply.assignments[0].work).command = command;
+  reply.assignments[0].kill_grace = seconds(3);
   const std::string written = write_sync_reply(reply);
-  EXPECT_NE(written.find(R"("run":["convert"],"inputs":{"list":{"total":2}},)"
-                         R"("map":{"index":0,"item":"a.jpg","as":"file"})"),
+  EXPECT_NE(written.find(R"("run":["bash","-euc","echo \"$1\"","a b"],"env":{"N":"1"},)"
+                         R"("workdir":"/srv","map":{"index":0,"item":"a.jpg"},"timeout_ms":5000,)"
+                         R"("kill_grace_ms":3000)"),
             written.npos)
       << written;
+  EXPECT_NE(written.find(R"("run":["convert"],"map":{"index":1,"item":"b.jpg"})"), written.npos)
+      << "the other task of the node has the command of the plan: " << written;
   const auto read = read_sync_reply(written);
   ASSERT_TRUE(read);
-  EXPECT_EQ(std::get<OrderPtr>(read->assignments[0].work)->inputs, work.inputs);
-  EXPECT_EQ(std::get<OrderPtr>(read->assignments[0].work)->map->as, "file");
-  EXPECT_EQ(std::get<OrderPtr>(read->assignments[1].work)->inputs, "");
-  EXPECT_EQ(std::get<OrderPtr>(read->assignments[1].work)->map->as, "item");
+  EXPECT_EQ(std::get<OrderPtr>(read->assignments[0].work)->command.argv,
+            (std::vector<std::string>{"bash", "-euc", "echo \"$1\"", "a b"}));
+}
+
+TEST(SyncReplyJson, AFullAnswerTellsHowManyAssignmentsItCarries) {
+  SyncReply reply = reply_for_map();
+  EXPECT_EQ(write_bounded_reply(reply).assignments, 2U);
+  const WrittenReply full = write_bounded_reply(reply, 10);
+  EXPECT_EQ(full.assignments, 1U) << "one always goes";
+  const auto read = read_sync_reply(full.json);
+  ASSERT_TRUE(read) << full.json;
+  EXPECT_EQ(read->assignments.size(), 1U);
 }
 
 TEST(SyncReplyJson, BadRepliesAreRefusedAtTheirPlace) {
@@ -256,7 +256,7 @@ TEST(SyncReplyJson, BadRepliesAreRefusedAtTheirPlace) {
       {R"({"mark":{},"seq_seen":0,"lease_ms":99999999999999999})", "/lease_ms", 1, 36,
        "allowed is"},
       {R"({"mark":{},"seq_seen":0,"lease_ms":1,"assignments":[{"task":"r1-L0-0","epoch":1,"run":"x"}]})",
-       "/assignments/0/run", 1, 87, "no shell"},
+       "/assignments/0/run", 1, 87, "must be a list"},
       {R"({"mark":{},"seq_seen":0,"lease_ms":1,"stops":[{"task":"r1-L0-0","epoch":1,"why":"x"}]})",
        "/stops/0/why", 1, 81, "one of cancelled"},
       {R"({"mark":{},"seq_seen":0,"lease_ms":1,"stale":["r1-L0-0"]})", "/stale/0", 1, 47,
