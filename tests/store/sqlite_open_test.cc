@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "store/sqlite/migrate.h"
 #include "tests/store/bed.h"
 #include "tests/store/shell.h"
 
@@ -28,12 +30,20 @@ Fault fault_at(const std::string& path) {
   return opened ? Fault::kUnknown : opened.error().fault;
 }
 
+std::string first_layout() {
+  std::ifstream file(std::string(VX_MIGRATIONS) + "/001_initial.sql");
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+std::string newest_layout() { return std::to_string(sqlite::known_version()) + "\n"; }
+
 TEST(SqliteOpen, EmptyFileIsMigratedToTheNewestLayout) {
   const TempFolder folder;
   const std::string path = folder.file("v.db");
   std::ofstream(path).close();
   ASSERT_TRUE(open_at(path));
-  EXPECT_EQ(sqlite3_shell(path, "PRAGMA user_version;"), "2\n");
+  EXPECT_EQ(sqlite3_shell(path, "PRAGMA user_version;"), newest_layout());
   EXPECT_EQ(sqlite3_shell(path, "PRAGMA journal_mode;"), "wal\n");
   ASSERT_TRUE(open_at(path)) << "and opened as it is the next time";
 }
@@ -41,13 +51,12 @@ TEST(SqliteOpen, EmptyFileIsMigratedToTheNewestLayout) {
 TEST(SqliteOpen, FileOfTheFirstLayoutIsBroughtToTheNewestWithAllThatIsInIt) {
   const TempFolder folder;
   const std::string path = folder.file("v.db");
-  ASSERT_TRUE(open_at(path));
-  sqlite3_shell(path,
-                "DROP TABLE webhooks; INSERT INTO queues VALUES ('slow', 1);"
-                "PRAGMA user_version = 1;");
+  sqlite3_shell(path, first_layout() +
+                          "INSERT INTO queues VALUES ('slow', 1); PRAGMA user_version = 1;"
+                          "PRAGMA application_id = 0x56525458;");
   const auto store = open_at(path);
   ASSERT_TRUE(store);
-  EXPECT_EQ(sqlite3_shell(path, "PRAGMA user_version;"), "2\n");
+  EXPECT_EQ(sqlite3_shell(path, "PRAGMA user_version;"), newest_layout());
   const auto reader = (*store)->reader();
   ASSERT_TRUE(reader);
   EXPECT_TRUE((*reader)->webhooks().has_value());

@@ -16,6 +16,7 @@
 namespace vortex::store::testing {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
@@ -126,6 +127,45 @@ TEST_F(SeedQueries, V06_TablesAndIndexesExistAndAreUsed) {
   EXPECT_THAT(ask("EXPLAIN QUERY PLAN SELECT id FROM workers WHERE state = 'IDLE' "
                   "AND last_heartbeat < '2026';"),
               HasSubstr("idx_workers_state_heartbeat"));
+}
+
+TEST_F(SeedQueries, V06_EveryStateThatOperatorsAskForIsFoundByTheIndex) {
+  for (const char* state : {"Waiting", "Queued", "Scheduled", "Running", "Completed", "Failed",
+                            "Cancelled", "Skipped"}) {
+    const std::string asked =
+        std::string("SELECT id FROM task_instances WHERE state = '") + state + "';";
+    EXPECT_THAT(ask("EXPLAIN QUERY PLAN " + asked),
+                HasSubstr("USING INDEX idx_tasks_state (state=?)"))
+        << state;
+  }
+}
+
+TEST_F(SeedQueries, V06_WorkerStatusTellsTheTrueAgeOfHeartbeats) {
+  ask("UPDATE workers SET last_heartbeat = strftime('%Y-%m-%d %H:%M:%f', 'now', '-90 seconds')"
+      "|| '000' WHERE id = 'worker_1';");
+  const std::string said = ask(query("worker_ages"));
+  EXPECT_THAT(said, ContainsRegex("worker_1\\|worker_1-name\\|IDLE\\|[^|]*\\|(90|91|92)\\|"));
+  EXPECT_THAT(said, HasSubstr("worker_3|worker_3-name|REGISTERING|||"));
+}
+
+TEST_F(SeedQueries, V06_OrphanedPartitionsAreFoundByMilliseconds) {
+  Commit commit = next();
+  const auto lease = [](std::uint32_t partition, Instant until) {
+    return PartitionLeaseRow{{"orders", partition}, AgentId("a1"), Epoch{7}, until};
+  };
+  const Instant far{4'000'000'000'000'000};  // the year 2096
+  commit.rows.leases = {lease(0, kT0 + millis(250)), lease(1, far)};
+  ASSERT_TRUE(bed.writer().commit(commit));
+  EXPECT_EQ(ask(query("orphaned_partitions")), "orders|0|a1|1771800000250\n");
+}
+
+TEST_F(SeedQueries, V06_LiveAgentsAreThoseHeardWithinAMinute) {
+  EXPECT_EQ(ask(query("live_agents")), "") << "all of them were heard long ago";
+  ask("UPDATE workers SET last_heartbeat = strftime('%Y-%m-%d %H:%M:%f', 'now') || '000' "
+      "WHERE id IN ('worker_1', 'worker_2');");
+  const std::string said = ask(query("live_agents"));
+  EXPECT_THAT(said, HasSubstr("worker_1|"));
+  EXPECT_THAT(said, Not(HasSubstr("worker_2|"))) << "it is OFFLINE";
 }
 
 TEST_F(SeedQueries, V06_RecoveryLogHasTheColumnsOfTheSeed) {
