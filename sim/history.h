@@ -88,9 +88,8 @@ struct WorkerHeard {
 struct FaultsStopped {};  // from here on liveness is demanded
 
 using Fact = std::variant<Committed, TermBegan, OutageEnded, ClientTold, ClientInDoubt,
-                          ProcessStarted, ProcessEnded, HolderPaused, HolderReplaced, ClockBeyondMargin,
-                          HintForged,
-                          WorkerHeard, FaultsStopped>;
+                          ProcessStarted, ProcessEnded, HolderPaused, HolderReplaced,
+                          ClockBeyondMargin, HintForged, WorkerHeard, FaultsStopped>;
 
 struct Violation {
   std::string invariant;  // the checker's name

@@ -55,6 +55,7 @@ Executor::Executor(boost::asio::io_context& io, ExecutorConfig config, LogSink& 
         {.path = fixed.record_path, .slots = fixed.slots, .work_dir = fixed.work_dir});
     if (record) {
       host_->record = std::move(*record);
+      host_->record.set({.slot = 0, .role = SlotRecord::Role::kWorker}, this_process());
     } else {
       fixed.notice(record.error());
     }

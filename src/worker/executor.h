@@ -5,9 +5,10 @@
 // A task is over only when every process of it is gone, its output was read to its end and the sink
 // has let go of it: then, and not before, ProcessExited is told and its slot is free. Never more
 // tasks at once than slots (the caller's promise). A runner that is killed costs its attempt, not
-// the worker and not the task's retries. Everything, callbacks too, is on the thread that runs the io_context; nothing is told
-// from inside start() or kill(). The worker process becomes a child subreaper, and children it did
-// not start as runners are taken for what a dead runner left behind: nobody else may have any.
+// the worker and not the task's retries. Everything, callbacks too, is on the thread that runs the
+// io_context; nothing is told from inside start() or kill(). The worker process becomes a child
+// subreaper, and children it did not start as runners are taken for what a dead runner left behind:
+// nobody else may have any.
 
 #include <cstdint>
 #include <functional>
@@ -56,7 +57,7 @@ struct ExecutorConfig {
   std::uint32_t processes_max = 4096;    // of one task, where it can be limited; 0: no limit
   std::string record_path;               // see slot_record.h; empty: none is kept
   std::vector<std::string> environment;  // NAME=value, of every task; empty: the worker's own
-  int root = -1;  // descriptor of the folder that tasks have as their root; -1: the worker's
+  int root = -1;   // descriptor of the folder that tasks have as their root; -1: the worker's
   int fence = -1;  // of runner_messages.h, moved on by the caller; -1: tasks run without one
   std::function<void(const std::string&)> notice = [](const std::string&) {};  // for the log
 };

@@ -15,6 +15,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -31,6 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto kPause = std::chrono::milliseconds(5);
+constexpr int kWorkerGoneMs = 2'000;
 constexpr std::string_view kRecordEnding = ".slots";
 
 enum class LockState { kTaken, kHeld, kFault };
@@ -93,20 +95,41 @@ bool carries(pid_t pid, const std::string& work_dir) {
   return at != environment.npos && (at == 0 || environment[at - 1] == '\0');
 }
 
-// Kills the process that `is_it` still knows after a handle on it was taken.
+// A handle on the process that `is_it` still knows after the handle was taken; none otherwise.
+template <class IsIt>
+Fd handle_on(pid_t pid, IsIt is_it) {
+  Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!handle || !is_it()) return {};
+  return handle;
+}
+
+bool send_to(const Fd& handle, int signal) {
+  return handle && ::syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0) == 0;
+}
+
 template <class IsIt>
 bool kill_exactly(pid_t pid, IsIt is_it) {
-  const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!handle || !is_it()) return false;
-  return ::syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0) == 0;
+  return send_to(handle_on(pid, is_it), SIGKILL);
 }
 
 // Dying takes a moment: who is met again meanwhile is counted once.
 using Killed = std::set<pid_t>;
 
+// When this returns, the worker says nothing any more.
+void kill_worker(const RecordedProcess& worker, Killed& killed) {
+  if (worker.pid == ::getpid()) return;
+  const Fd handle = handle_on(worker.pid, [&] { return is_alive(worker); });
+  if (!send_to(handle, SIGKILL)) return;
+  killed.insert(worker.pid);
+  pollfd gone{.fd = handle.get(), .events = POLLIN, .revents = 0};
+  ::poll(&gone, 1, kWorkerGoneMs);
+}
+
 void kill_recorded(const RecordContents& record, Killed& killed) {
   for (const RecordedProcess& process : record.processes) {
     if (!is_alive(process)) continue;
+    // A runner would tell how its task ended.
+    send_to(handle_on(process.pid, [&] { return is_alive(process); }), SIGSTOP);
     for (const TreeProcess below : processes_below(process.pid)) {
       const bool done = kill_exactly(below.pid, [&] {
         const auto stat = read_process_stat(below.pid);
@@ -131,10 +154,16 @@ void kill_carriers(const std::string& work_dir, Killed& killed) {
 // One round; who was found alive.
 Killed kill_of_records(const std::string& folder) {
   Killed killed;
+  std::vector<RecordContents> records;
   for (const std::string& name : names_in(folder)) {
     if (!name.ends_with(kRecordEnding)) continue;
-    const RecordContents record = read_record(path_in(folder, name));
-    if (record.boot_id != boot_id()) continue;
+    records.push_back(read_record(path_in(folder, name)));
+    if (records.back().boot_id != boot_id()) records.pop_back();
+  }
+  for (const RecordContents& record : records) {
+    if (record.worker && is_of_own_pid_space(record)) kill_worker(*record.worker, killed);
+  }
+  for (const RecordContents& record : records) {
     // The ids that a container's worker wrote are those of others here; the record of the container
     // itself has the one that ends them all.
     if (is_of_own_pid_space(record)) kill_recorded(record, killed);

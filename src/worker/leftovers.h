@@ -3,8 +3,9 @@
 //
 // <state_dir>/<name>/ holds a lock that its supervisor holds as long as it lives, the list of its
 // control groups, and one record of processes for each worker (slot_record.h). A folder whose lock
-// is free belongs to a supervisor that was killed: its groups and processes are killed, then the
-// folder is removed. Nothing is killed that cannot be shown to be its own: other start of the
+// is free belongs to a supervisor that was killed: its groups and processes are killed, the workers
+// before their runners (or they would report what was done to their tasks), then the folder is
+// removed. Nothing is killed that cannot be shown to be its own: other start of the
 // machine, other start time, other environment. Without control groups, a process that left its
 // session, cleared its environment and lost its runner, its worker and its supervisor at once is
 // not found. Blocks; for a supervisor's start.

@@ -137,7 +137,8 @@ int Runner::run() {
                         {.fd = fence_timer_.get(), .events = POLLIN, .revents = 0}};
     const int limit_ms = wait_ms();
     const timespec limit{.tv_sec = limit_ms / 1000, .tv_nsec = limit_ms % 1000 * 1'000'000L};
-    const int ready = ::ppoll(watched, std::size(watched), limit_ms < 0 ? nullptr : &limit, &while_waiting);
+    const int ready =
+        ::ppoll(watched, std::size(watched), limit_ms < 0 ? nullptr : &limit, &while_waiting);
     if (task_) look_at_task();
     if (!control_) return leave();
     if (ready > 0 && watched[1].revents != 0) judge_fence();

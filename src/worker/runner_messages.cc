@@ -28,8 +28,8 @@ std::expected<Fence, int> Fence::create() {
 Fence Fence::open(Fd file) {
   Fence fence;
   fence.without_ = Instant{};
-  void* mapped = ::mmap(nullptr, sizeof(std::int64_t), PROT_READ | PROT_WRITE, MAP_SHARED,
-                        file.get(), 0);
+  void* mapped =
+      ::mmap(nullptr, sizeof(std::int64_t), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (mapped == MAP_FAILED) return fence;
   fence.until_us_ = static_cast<std::int64_t*>(mapped);
   fence.file_ = std::move(file);

@@ -191,16 +191,16 @@ void Slot::wake_runner() {
 // The grace is over: whoever stopped the runner does not keep its task alive.
 void Slot::watch_kill(Duration wait) {
   timer_.expires_after(std::chrono::microseconds(wait.us));
-  timer_.async_wait([weak = weak_from_this(), number = task_->number](
-                        boost::system::error_code fault) {
-    const auto self = weak.lock();
-    if (fault || !self || !self->task_ || self->task_->number != number) return;
-    if (self->task_->status || !self->link_) return;
-    if (is_stopped(self->link_->pid()) || boot_clock_now() >= self->task_->kill_by) {
-      return self->give_up_runner();
-    }
-    self->watch_kill(kRunnerEvery);
-  });
+  timer_.async_wait(
+      [weak = weak_from_this(), number = task_->number](boost::system::error_code fault) {
+        const auto self = weak.lock();
+        if (fault || !self || !self->task_ || self->task_->number != number) return;
+        if (self->task_->status || !self->link_) return;
+        if (is_stopped(self->link_->pid()) || boot_clock_now() >= self->task_->kill_by) {
+          return self->give_up_runner();
+        }
+        self->watch_kill(kRunnerEvery);
+      });
 }
 
 void Slot::give_up_runner() {

@@ -44,7 +44,7 @@ struct SlotHost {
   std::vector<std::string> environment;
   bool told_of_limits = false;
   std::map<TaskId, std::uint32_t> runner_losses = {};  // of tasks that lost theirs here
-  std::optional<boost::asio::thread_pool> janitor;  // removes folders; made when it is needed
+  std::optional<boost::asio::thread_pool> janitor;     // removes folders; made when it is needed
 
   void remove_folder(std::string folder);
   void notice_limits(const std::string& text);

@@ -42,6 +42,12 @@ struct Entry {
 };
 static_assert(sizeof(Head) % alignof(Entry) == 0);
 
+// Two for each slot, then one for the worker. Files of an older kind have an even number.
+std::uint32_t entries_for(std::uint32_t slots) { return slots * 2 + 1; }
+bool is_of_worker(std::size_t index, std::uint32_t entries) {
+  return entries % 2 == 1 && index == entries - 1;
+}
+
 template <std::size_t Size>
 void copy_text(char (&to)[Size], const std::string& from) {
   std::memcpy(to, from.data(), std::min(from.size(), Size - 1));
@@ -58,8 +64,11 @@ struct SlotRecord::Mapped {
   Head head;
   Entry* entries() { return reinterpret_cast<Entry*>(this + 1); }
   static Entry* at(Mapped* mapped, Place place) {
-    const std::uint32_t index = place.slot * 2 + static_cast<std::uint32_t>(place.role);
-    if (mapped == nullptr || index >= mapped->head.entries) return nullptr;
+    if (mapped == nullptr) return nullptr;
+    const bool last = place.role == Role::kWorker;
+    const std::uint32_t index =
+        last ? mapped->head.entries - 1 : place.slot * 2 + static_cast<std::uint32_t>(place.role);
+    if (index >= mapped->head.entries) return nullptr;
     return mapped->entries() + index;
   }
 };
@@ -88,6 +97,17 @@ bool is_alive(const RecordedProcess& process) {
   return started + tick_us >= process.from.us && started - tick_us <= process.until.us;
 }
 
+RecordedProcess this_process() {
+  RecordedProcess process;
+  const auto stat = read_process_stat(::getpid());
+  if (!stat) return process;
+  process.pid = ::getpid();
+  const std::int64_t tick_us = 1'000'000 / ::sysconf(_SC_CLK_TCK);
+  process.from = {static_cast<std::int64_t>(stat->start_ticks) * tick_us};
+  process.until = process.from;
+  return process;
+}
+
 std::expected<SlotRecord, std::string> SlotRecord::create(const Config& config) {
   const auto fault = [&] {
     return std::unexpected(
@@ -100,7 +120,7 @@ std::expected<SlotRecord, std::string> SlotRecord::create(const Config& config) 
   const std::string draft = config.path + ".new";
   Fd file(::open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file) return fault();
-  const std::uint32_t entries = config.slots * 2;
+  const std::uint32_t entries = entries_for(config.slots);
   const std::size_t bytes = sizeof(Head) + sizeof(Entry) * entries;
   // Space is taken now: a full disk must not be met by a store into the map.
   if (const int full = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes))) {
@@ -192,7 +212,12 @@ RecordContents read_record(const std::string& path) {
     if (entry.pid <= 0) continue;
     const Attempt attempt{{.run = {entry.run}, .index = entry.task, .level = entry.level},
                           {entry.epoch}};
-    contents.processes.push_back({entry.pid, {entry.from_us}, {entry.until_us}, attempt});
+    const RecordedProcess process{entry.pid, {entry.from_us}, {entry.until_us}, attempt};
+    if (is_of_worker(i, head.entries)) {
+      contents.worker = process;
+    } else {
+      contents.processes.push_back(process);
+    }
   }
   return contents;
 }

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct RecordedProcess {
 
 // Whether the process with this id is that one, now.
 bool is_alive(const RecordedProcess& process);
+RecordedProcess this_process();
 
 class SlotRecord {
  public:
@@ -57,9 +59,9 @@ class SlotRecord {
   SlotRecord(const SlotRecord&) = delete;
   SlotRecord& operator=(const SlotRecord&) = delete;
 
-  enum class Role : std::uint8_t { kRunner, kLeader };
+  enum class Role : std::uint8_t { kRunner, kLeader, kWorker };
   struct Place {
-    std::uint32_t slot = 0;
+    std::uint32_t slot = 0;  // means nothing for kWorker
     Role role = Role::kRunner;
   };
   void set(Place place, const RecordedProcess& process);
@@ -82,7 +84,8 @@ class SlotRecord {
 struct RecordContents {
   std::string boot_id;
   std::string work_dir;
-  std::uint32_t pid_space = 0;  // 0: an older file, which knew of one only
+  std::uint32_t pid_space = 0;            // 0: an older file, which knew of one only
+  std::optional<RecordedProcess> worker;  // whose record it is; an older file does not say
   std::vector<RecordedProcess> processes;
 };
 // Whether its ids mean the same to the caller.

@@ -179,7 +179,8 @@ void frozen_worker(const Options& options, Findings& findings, bool with_supervi
   }
   const Instant frozen = boot_clock_now();
   const auto to_all = [&](int signal) {
-    for (std::size_t i = 0; i < 2 && with_supervisor; ++i) ::kill(stage.supervisor(i).pid(), signal);
+    for (std::size_t i = 0; i < 2 && with_supervisor; ++i)
+      ::kill(stage.supervisor(i).pid(), signal);
     for (const TaskStart& start : first) ::kill(start.worker_pid, signal);
   };
   to_all(SIGSTOP);
@@ -193,7 +194,8 @@ void frozen_worker(const Options& options, Findings& findings, bool with_supervi
                                                   ended.us / 1'000));
   to_all(SIGCONT);
   for (std::uint32_t i = 0; i < 2; ++i) {
-    findings.expect(stage.wait_for_start(run, i, 2, seconds(40)).has_value(), "it did not run again");
+    findings.expect(stage.wait_for_start(run, i, 2, seconds(40)).has_value(),
+                    "it did not run again");
   }
   stage.let_go("on");
   const auto end = stage.wait_for_end(run, seconds(30));
@@ -287,8 +289,8 @@ void stopped_runner(const Options& options, Findings& findings) {
 // kill -9 of the runner under a task: the worker's loss, not the task's.
 void killed_runner(const Options& options, Findings& findings) {
   Stage stage(config_for(options, 1, 2));
-  NodeSpec node = Stage::task(
-      "t", "if [ \"$VORTEX_ATTEMPT\" = 1 ]; then kill -9 $PPID; sleep 100; fi; exit 0");
+  NodeSpec node =
+      Stage::task("t", "if [ \"$VORTEX_ATTEMPT\" = 1 ]; then kill -9 $PPID; sleep 100; fi; exit 0");
   RetryPolicy none;
   none.max_retries = 0;
   node.retry = none;
@@ -448,9 +450,9 @@ int main(int argc, char** argv) {
   app.add_option("--program", options.program, "The vortex to test")->required();
   app.add_option("--scene", options.scene)
       ->required()
-      ->check(CLI::IsMember({"storm", "task", "freeze", "freeze_workers", "freeze_hosts",
-                              "stopped_runner", "killed_runner", "poison", "vanish", "flood",
-                              "drain"}));
+      ->check(
+          CLI::IsMember({"storm", "task", "freeze", "freeze_workers", "freeze_hosts",
+                         "stopped_runner", "killed_runner", "poison", "vanish", "flood", "drain"}));
   app.add_option("--size", options.size);
   app.add_option("--seed", options.seed);
   CLI11_PARSE(app, argc, argv);

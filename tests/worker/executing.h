@@ -97,7 +97,8 @@ bool is_gone(pid_t pid);
 bool wait_gone(const std::vector<pid_t>& pids, Duration limit);
 std::vector<pid_t> pids_of(const std::vector<std::string>& lines);
 
-// "failed: ...", "killed", "fenced", "lost with its runner", "completed {...}", "could not start: ..."
+// "failed: ...", "killed", "fenced", "lost with its runner", "completed {...}", "could not start:
+// ..."
 std::string summary(const Told& told);
 
 }  // namespace vortex::worker

@@ -161,9 +161,9 @@ TEST_P(Killing, StoppedRunnerIsContinued) {
 
 TEST_P(Killing, RunnerThatIsStoppedAgainAndAgainIsGivenUpAndReplaced) {
   Executing on(GetParam(), short_grace);
-  const Attempt attempt = on.start(
-      shell(std::string(kHiddenGrandchild) +
-            "trap '' TERM; echo $$; while :; do kill -STOP $PPID; done"));
+  const Attempt attempt =
+      on.start(shell(std::string(kHiddenGrandchild) +
+                     "trap '' TERM; echo $$; while :; do kill -STOP $PPID; done"));
   const auto pids = pids_of(on.lines(attempt, 2));
   const pid_t runner = on.executor->runner_pids().at(0);
   on.executor->kill(attempt);

@@ -173,6 +173,47 @@ TEST_F(RecordOfAnother, SupervisorOfThisProcessSpaceIsFollowed) {
 
 TEST_F(RecordOfAnother, VersionThatKnewOfOneSpaceIsFollowed) { EXPECT_EQ(killed(0), 1U); }
 
+// A worker that sees its runner end would report the end of a task that nobody is to hear of.
+TEST(LeftoverOrder, WorkerIsGoneBeforeItsRunnersAre) {
+  const TempFolder state;
+  const Instant from = boot_clock_now();
+  int life[2];
+  int said[2];
+  ASSERT_EQ(::pipe(life), 0);
+  ASSERT_EQ(::pipe(said), 0);
+  const pid_t runner = ::fork();
+  if (runner == 0) {
+    ::close(said[1]);
+    for (;;) ::pause();
+  }
+  const pid_t worker = ::fork();
+  if (worker == 0) {
+    ::close(life[1]);
+    char end = 0;
+    ::_exit(::read(life[0], &end, 1) == 0 && ::write(said[1], "x", 1) == 1 ? 0 : 1);
+  }
+  ::close(life[1]);
+  ::close(said[1]);
+  {
+    auto folder = SupervisorFolder::open({.state_dir = state.path(), .name = "gone"});
+    auto record = SlotRecord::create(
+        {.path = folder->record_path("gone-1"), .slots = 2, .work_dir = "/nowhere"});
+    const Instant until = boot_clock_now();
+    record->set({.slot = 0, .role = SlotRecord::Role::kRunner}, {runner, from, until});
+    record->set({.slot = 0, .role = SlotRecord::Role::kWorker}, {worker, from, until});
+  }
+  EXPECT_EQ(kill_leftovers(state.path()).processes, 2U);
+  char word = 0;
+  EXPECT_EQ(::read(said[0], &word, 1), 0) << "the worker saw its runner end";
+  for (const pid_t pid : {runner, worker}) {
+    int status = 0;
+    EXPECT_EQ(::waitpid(pid, &status, 0), pid);
+    EXPECT_TRUE(WIFSIGNALED(status));
+  }
+  ::close(life[0]);
+  ::close(said[0]);
+}
+
 TEST_P(Leftovers, OfADeadWorkerAreKilledAndThoseOfALivingOneAreNot) {
   const auto fork_tree = [](const WorkerGroup& group) {
     int ready[2];
