@@ -76,6 +76,8 @@ std::expected<void, std::string> Listener::open() {
   const tcp::endpoint endpoint(address, config.port);
   acceptor_.open(endpoint.protocol(), ec);
   if (ec) return fail(ec.message());
+  // A program that is started from here must not keep the port after we have let go of it.
+  static_cast<void>(::fcntl(acceptor_.native_handle(), F_SETFD, FD_CLOEXEC));
   acceptor_.set_option(asio::socket_base::reuse_address(true), ec);
   if (!ec && address.is_v6())
     acceptor_.set_option(asio::ip::v6_only(!address.is_unspecified()), ec);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -23,6 +24,7 @@ int whole_seconds(Duration d) {
 
 void tune_socket(int fd, Duration user_timeout) {
   constexpr int kProbes = 2;
+  static_cast<void>(::fcntl(fd, F_SETFD, FD_CLOEXEC));
   set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   set(fd, IPPROTO_TCP, TCP_KEEPIDLE, whole_seconds(user_timeout / 2));

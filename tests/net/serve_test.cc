@@ -1,11 +1,15 @@
 #include <new>
 #include <string>
 
+#include <arpa/inet.h>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include "tests/net/harness.h"
 
@@ -26,6 +30,23 @@ TEST(Serve, AnswersWithWhatTheHandlerReturned) {
   EXPECT_EQ(answer->status, 200);
   EXPECT_EQ(answer->content_type, "text/plain");
   EXPECT_EQ(answer->body, "POST\n/api\n/runs\n/r 1\na=1 2\nb=+\nbody");
+}
+
+TEST(Serve, ProgramsThatAreStartedInheritNoSocketOfTheServer) {
+  TestServer server(echo());
+  RawSocket socket(server.port());
+  ASSERT_TRUE(socket.send(get("/")));
+  ASSERT_TRUE(socket.answer());
+  int found = 0;
+  for (int fd = 3; fd < 200; ++fd) {
+    sockaddr_in own{};
+    socklen_t size = sizeof own;
+    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) != 0) continue;
+    if (own.sin_family != AF_INET || ntohs(own.sin_port) != server.port()) continue;
+    ++found;
+    EXPECT_NE(::fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
+  }
+  EXPECT_EQ(found, 2) << "the listener and one connection";
 }
 
 TEST(Serve, KeepsTheConnectionForManyRequests) {
