@@ -25,6 +25,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr Duration kSpaceCheckInterval = seconds(2);
+constexpr std::uint32_t kFillBytes = 1 << 20;
 constexpr Duration kSelfCheckLimit = seconds(5);
 
 std::string own_name() {
@@ -203,11 +204,46 @@ void Wiring::committed(const Batch& batch, Duration took) {
   const store::EventBlock& events = batch.commit().events;
   if (events.first_seq > 0) {
     hub_.publish(events.first_seq, events.last_seq, events.lines);
-    const bool failed = !monitor_log_.append(events.lines);
-    if (failed && !monitor_failed_.exchange(true)) say("the monitor log can not be written");
-    if (!failed) monitor_failed_ = false;
+    const auto wrote = monitor_log_.append({events.first_seq, events.last_seq, events.lines});
+    if (wrote == MonitorLog::Wrote::kFailed) note_monitor_failed();
+    if (wrote == MonitorLog::Wrote::kBehind && !monitor_failed_) fill_monitor_log();
   }
   if (!batch.writes_nothing()) metrics_.count(batch, took);
+}
+
+void Wiring::loaded(std::uint64_t last_event) {
+  hub_.begin_at(last_event);
+  monitor_log_.begin_at(last_event);
+  if (monitor_log_.is_behind()) fill_monitor_log();
+}
+
+void Wiring::note_monitor_failed() {
+  if (!monitor_failed_.exchange(true)) {
+    say("the monitor log cannot be written; what is missing is added from the database later");
+  }
+}
+
+void Wiring::fill_monitor_log() {
+  asio::co_spawn(io_, run_fill(), [this](const std::exception_ptr& error) {
+    report_own_trouble("filling the monitor log", error);
+  });
+}
+
+// Lines that a full disk or a crash kept out of the monitor log come from the store. One at a time.
+asio::awaitable<void> Wiring::run_fill() {
+  if (monitor_fills_.exchange(true)) co_return;
+  auto wrote = MonitorLog::Wrote::kBehind;
+  while (wrote == MonitorLog::Wrote::kBehind && monitor_log_.is_behind()) {
+    wrote = MonitorLog::Wrote::kFailed;
+    co_await reads_.run([&](store::Reader& reader) {
+      const MonitorLog::Missing missing = monitor_log_.missing();
+      const auto lines = reader.events_after(missing.after, kFillBytes);
+      if (lines) wrote = monitor_log_.fill(missing, lines->lines);
+    });
+  }
+  monitor_fills_ = false;
+  if (wrote == MonitorLog::Wrote::kFailed) co_return note_monitor_failed();
+  if (monitor_failed_.exchange(false)) say("the monitor log is written again, nothing is missing");
 }
 
 bool Wiring::make_space() {
@@ -223,6 +259,7 @@ asio::awaitable<void> Wiring::watch_space() {
   while (true) {
     timer.expires_after(std::chrono::microseconds(kSpaceCheckInterval.us));
     co_await timer.async_wait(asio::use_awaitable);
+    if (monitor_log_.is_behind()) co_await run_fill();
     const bool enough = reserve_.hold();
     if (enough != engine_.low_space()) continue;
     engine_.set_low_space(!enough);

@@ -70,7 +70,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   // Outlet.
   void probe(const core::Probe& probe) override;
   void self_check() override;
-  void loaded(std::uint64_t last_event) override { hub_.begin_at(last_event); }
+  void loaded(std::uint64_t last_event) override;
   void committed(const Batch& batch, Duration took) override;
   bool make_space() override;
   void say(std::string what) override;
@@ -83,6 +83,9 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   boost::asio::awaitable<void> run_probe(core::Probe probe);
   boost::asio::awaitable<void> run_self_check();
   boost::asio::awaitable<void> watch_space();
+  boost::asio::awaitable<void> run_fill();
+  void fill_monitor_log();
+  void note_monitor_failed();
   void report_own_trouble(const char* what, const std::exception_ptr& error);
   api::UnservedError unserved(Engine::Refused why) const;
 
@@ -106,6 +109,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   std::mutex log_guard_;
   std::atomic<bool> stopped_{false};
   std::atomic<bool> monitor_failed_{false};
+  std::atomic<bool> monitor_fills_{false};
 };
 
 }  // namespace vortex::controller

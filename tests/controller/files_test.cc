@@ -1,10 +1,12 @@
 // The files beside the database: monitor log and space reserve.
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "cli/local/folder.h"
 #include "controller/monitor_log.h"
@@ -22,36 +24,108 @@ std::string read(const std::string& path) {
   return text.str();
 }
 
+std::string line(std::uint64_t seq) {
+  return R"({"ts":"t","level":"INFO","event":"health_pass","task_id":null,"data":{},"seq":)" +
+         std::to_string(seq) + ",\"run_id\":null}\n";
+}
+
+std::string lines(std::uint64_t first, std::uint64_t last) {
+  std::string out;
+  for (std::uint64_t seq = first; seq <= last; ++seq) out += line(seq);
+  return out;
+}
+
+using Wrote = MonitorLog::Wrote;
+
+Wrote append(MonitorLog& log, std::uint64_t first, std::uint64_t last) {
+  return log.append({first, last, lines(first, last)});
+}
+
 TEST(MonitorLog, M06_GoesOnWhereItEnded) {
   const TempFolder folder;
   const std::string path = folder.path() + "/monitor.log";
-  {
-    EXPECT_TRUE(MonitorLog(path, 1000).append("one\n"));
+  for (const std::uint64_t seq : {1, 2}) {
+    MonitorLog log(path, 1000);
+    log.begin_at(seq - 1);
+    EXPECT_FALSE(log.is_behind());
+    EXPECT_EQ(append(log, seq, seq), Wrote::kAll);
   }
-  {
-    EXPECT_TRUE(MonitorLog(path, 1000).append("two\n"));
-  }
-  EXPECT_EQ(read(path), "one\ntwo\n");
+  EXPECT_EQ(read(path), lines(1, 2));
 }
 
-TEST(MonitorLog, ALargeOneIsPutAsideWhole) {
+TEST(MonitorLog, ALargeOneIsPutAsideWholeAndRemembered) {
   const TempFolder folder;
   const std::string path = folder.path() + "/monitor.log";
-  MonitorLog log(path, 5);
-  EXPECT_TRUE(log.append("123456\n"));
-  EXPECT_TRUE(log.append("new\n"));
-  EXPECT_EQ(read(path + ".1"), "123456\n");
-  EXPECT_EQ(read(path), "new\n");
+  {
+    MonitorLog log(path, 150);
+    log.begin_at(0);
+    EXPECT_EQ(append(log, 1, 2), Wrote::kAll);
+    EXPECT_EQ(read(path + ".1"), lines(1, 2));
+  }
+  MonitorLog log(path, 150);
+  log.begin_at(3);
+  EXPECT_TRUE(log.is_behind());
+  EXPECT_EQ(log.missing().after, 2U);
 }
 
-TEST(MonitorLog, AFolderThatIsGoneIsToldAndTriedAgain) {
+TEST(MonitorLog, AFolderThatIsGoneIsToldAndWhatIsMissingComesFromTheStore) {
   const TempFolder folder;
   const std::string path = folder.path() + "/sub/monitor.log";
   MonitorLog log(path, 1000);
-  EXPECT_FALSE(log.append("lost\n"));
+  log.begin_at(0);
+  EXPECT_EQ(append(log, 1, 1), Wrote::kFailed);
   std::filesystem::create_directory(folder.path() + "/sub");
-  EXPECT_TRUE(log.append("kept\n"));
-  EXPECT_EQ(read(path), "kept\n");
+  EXPECT_EQ(append(log, 2, 2), Wrote::kBehind) << "not before the first";
+  EXPECT_EQ(log.fill(log.missing(), lines(1, 1)), Wrote::kBehind);
+  EXPECT_EQ(log.fill(log.missing(), lines(1, 2)), Wrote::kAll);
+  EXPECT_EQ(append(log, 3, 3), Wrote::kAll);
+  EXPECT_EQ(read(path), lines(1, 3));
+}
+
+TEST(MonitorLog, M06_ATornLastLineIsCutAndWrittenAgain) {
+  const TempFolder folder;
+  const std::string path = folder.path() + "/monitor.log";
+  std::ofstream(path) << lines(1, 3) << line(4).substr(0, 20);
+  MonitorLog log(path, 10'000);
+  log.begin_at(5);
+  EXPECT_EQ(read(path), lines(1, 3));
+  EXPECT_TRUE(log.is_behind());
+  EXPECT_EQ(log.fill(log.missing(), lines(2, 5)), Wrote::kAll);
+  EXPECT_EQ(read(path), lines(1, 5));
+}
+
+// The kernel writes as much as fits; a limit on the size of files does what a full disk does.
+TEST(MonitorLog, M06_AFullDiskTearsNoLine) {
+  const TempFolder folder;
+  const std::string path = folder.path() + "/monitor.log";
+  MonitorLog log(path, 10'000);
+  log.begin_at(0);
+  EXPECT_EQ(append(log, 1, 2), Wrote::kAll);
+  struct rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  struct rlimit full = before;
+  full.rlim_cur = lines(1, 2).size() + 10;
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  EXPECT_EQ(append(log, 3, 3), Wrote::kFailed);
+  EXPECT_EQ(read(path), lines(1, 2));
+  EXPECT_EQ(append(log, 4, 4), Wrote::kBehind);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(log.fill(log.missing(), lines(1, 4)), Wrote::kAll);
+  EXPECT_EQ(append(log, 5, 5), Wrote::kAll);
+  EXPECT_EQ(read(path), lines(1, 5));
+}
+
+TEST(MonitorLog, WhatTheStoreForgotCannotComeBackAndHoldsNothingUp) {
+  const TempFolder folder;
+  const std::string path = folder.path() + "/monitor.log";
+  std::ofstream(path) << lines(1, 1);
+  MonitorLog log(path, 10'000);
+  log.begin_at(9);
+  EXPECT_EQ(log.fill(log.missing(), lines(7, 9)), Wrote::kAll);
+  EXPECT_EQ(read(path), lines(1, 1) + lines(7, 9));
+  EXPECT_EQ(log.fill(log.missing(), ""), Wrote::kAll);
 }
 
 TEST(SpaceReserve, TakesItsSpaceAndGivesItBack) {

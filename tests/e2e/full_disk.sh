@@ -32,10 +32,17 @@ jq -e '.detail | test("full|space")' "$folder/answer" >/dev/null || fail "the er
 # What runs is finished and written down all the same.
 sync '[]' "$(jq -c '[.[] | . + {kind: "completed"}]' <<<"$mine")"
 [[ "$(api /api/runs/r1 | jq -r .state)" == Completed ]] || fail "running work was not finished"
+# The monitor log had no room for it, and tears no line.
+jq -es . "$data/monitor.log" >/dev/null || fail "the monitor log has a torn line"
 
 rm "$data/others"
 taken() { [[ "$(submit)" == 201 ]]; }
 eventually taken
+# What the full disk kept out of the monitor log comes from the database.
+whole() {
+  jq -es '(map(.seq) | . == [range(1; length + 1)]) and any(.event == "run_complete")' "$data/monitor.log"
+}
+eventually whole
 kill -9 "$controller"
 wait "$controller" 2>/dev/null || true
 start
