@@ -1,3 +1,5 @@
+#include <map>
+
 #include "sim/check/say.h"
 #include "sim/check/subjects.h"
 
@@ -18,9 +20,14 @@ class AttemptsAddUp : public CommitChecker {
 
   void committed(const Picture& picture, const Committed&) override {
     for (const auto& change : picture.tasks().changes()) {
+      if (picture.acted_on(change.after->id))
+        earlier_[change.after->id] = left_over(picture, *change.after);
       check_sum(picture, *change.after);
       check_limits(picture, *change.after);
       const bool reset = picture.acted_on(change.after->id);
+      if (change.before && change.after->counters.attempts < change.before->counters.attempts) {
+        violated("{}: attempts are numbered anew", say(*change.after));
+      }
       if (change.before && !reset &&
           any_went_back(change.before->counters, change.after->counters)) {
         violated("{}: counters went back from {} to {}", say(*change.after),
@@ -38,10 +45,16 @@ class AttemptsAddUp : public CommitChecker {
     return last != nullptr && last->verdict == Verdict::kCancelled;
   }
 
-  void check_sum(const Picture& picture, const TaskRow& task) {
+  static int left_over(const Picture& picture, const TaskRow& task) {
     const TaskCounters& c = task.counters;
     const int uncounted = has_uncounted_attempt(picture, task) ? 1 : 0;
-    if (c.attempts == c.failures + c.crashes + c.stalls + c.releases + uncounted) return;
+    return c.attempts - (c.failures + c.crashes + c.stalls + c.releases + uncounted);
+  }
+
+  void check_sum(const Picture& picture, const TaskRow& task) {
+    const TaskCounters& c = task.counters;
+    const auto earlier = earlier_.find(task.id);
+    if (left_over(picture, task) == (earlier == earlier_.end() ? 0 : earlier->second)) return;
     violated("{}: the sum of {} is wrong", say(task), say(c));
   }
 
@@ -58,6 +71,8 @@ class AttemptsAddUp : public CommitChecker {
     violated("{}: tried too often ({}; {} tries allowed, {} without a start)", say(task), say(c),
              tries, policy().never_started_limit);
   }
+
+  std::map<TaskId, int> earlier_;  // attempts from before an operator set the counters back
 };
 
 // 14: a crash never touches the failures, a failure never the crashes: each end of an attempt
@@ -106,11 +121,34 @@ class CrashIsNoFailure : public CommitChecker {
   }
 };
 
+// A01: an attempt that ends after its worker was told to give it back, because it had not started
+// it, counts as not started, whatever the worker says or does not say about it.
+class NotStartedCounts : public CommitChecker {
+ public:
+  explicit NotStartedCounts(const CheckerTools& tools)
+      : CommitChecker("13-not-started-counts", tools) {}
+
+  void committed(const Picture& picture, const Committed&) override {
+    for (const auto& change : picture.tasks().changes()) {
+      if (!change.before || change.before->stop != StopReason::kNotStarted) continue;
+      const AttemptRow* end = picture.attempts().find({change.before->id, change.before->epoch});
+      if (end == nullptr || !picture.attempts().changed(end->attempt)) continue;
+      const bool slipped = end->verdict == Verdict::kLostInTransit ||
+                           end->verdict == Verdict::kGivenBack ||
+                           end->verdict == Verdict::kSelfFenced;
+      if (slipped)
+        violated("{} was told to be given back unstarted, and ended as {}", say(end->attempt),
+                 to_text(end->verdict));
+    }
+  }
+};
+
 }  // namespace
 
 void add_counter_checkers(CheckerList& list, const CheckerTools& tools) {
   list.push_back(std::make_unique<AttemptsAddUp>(tools));
   list.push_back(std::make_unique<CrashIsNoFailure>(tools));
+  list.push_back(std::make_unique<NotStartedCounts>(tools));
 }
 
 }  // namespace vortex::sim

@@ -172,7 +172,8 @@ void write_attempt(JsonWriter& json, const AttemptRow& row) {
 void write_open_attempt(JsonWriter& json, const TaskRow& row) {
   json.begin_object().field("task", to_text(row.id)).field("epoch", row.epoch.value);
   json.field("number", std::uint32_t{row.counters.attempts}).field("worker", row.worker.text);
-  json.field("incarnation", row.incarnation.value).key("granted_at").null();
+  json.field("incarnation", row.incarnation.value);
+  write_time(json, "granted_at", row.granted_at);
   write_time(json, "started_at", row.state == TaskState::kRunning ? row.started_at : kNever);
   for (const auto* name : {"ended_at", "verdict", "code", "message"}) json.key(name).null();
   json.end_object();

@@ -93,7 +93,7 @@ void grant(Context& cx, TaskIx ix, WorkerIx worker_ix) {
   cx.state.ready.remove(cx.state.tasks, node.cls, cx.spec_of(task).priority, ix);
   Scheduled scheduled;
   scheduled.grant.worker = worker_ix;
-  scheduled.grant.granted_at = cx.judged;
+  scheduled.grant.granted_at = cx.now;
   move_task(cx, ix, TaskEvent::kGranted, scheduled);
   ++task.counters.attempts;
   take_slot(cx, ix, worker_ix);

@@ -28,9 +28,9 @@ void write_attempt(Context& cx, const Task& task, const Grant& grant, const Atte
   row.number = task.counters.attempts;
   row.worker = cx.worker(grant.worker).info->id;
   row.incarnation = cx.worker(grant.worker).incarnation;
-  row.granted_at = cx.state.clock.term_time(grant.granted_at);
+  row.granted_at = grant.granted_at;
   const auto* running = std::get_if<Running>(&task.phase);
-  row.started_at = running ? cx.state.clock.term_time(running->started_at) : kNever;
+  row.started_at = running ? running->started : kNever;
   row.ended_at = cx.now;
   row.verdict = end.verdict;
   row.code = end.code;
@@ -82,11 +82,6 @@ Next after_release(Context& cx, Task& task, Blame blame) {
     return {Next::Kind::kDead, DeathReason::kNeverStarted, {}};
   }
   return {Next::Kind::kAgain, {}, {}};
-}
-
-bool no_longer_wanted(Context& cx, const Task& task, const Grant& grant) {
-  if (planted(PlantedBug::kCancelIgnoredAfterRequeue)) return false;
-  return grant.stop == StopReason::kCancel || cx.run_of(task).ending != RunEnding::kNone;
 }
 
 Next decide(Context& cx, Task& task, const AttemptEnd& end) {
@@ -176,6 +171,13 @@ void tell_end(Context& cx, TaskIx ix, WorkerIx worker, const AttemptEnd& end) {
 
 }  // namespace
 
+bool is_unwanted(Context& cx, const Task& task) {
+  if (planted(PlantedBug::kCancelIgnoredAfterRequeue)) return false;
+  const Grant* grant = task.grant();
+  return (grant != nullptr && grant->stop == StopReason::kCancel) ||
+         cx.run_of(task).ending != RunEnding::kNone;
+}
+
 const RetryPolicy& retry_policy(const Policy& policy, const NodeSpec& spec) {
   return spec.retry ? *spec.retry : policy.retry;
 }
@@ -201,7 +203,7 @@ void end_attempt(Context& cx, TaskIx ix, const AttemptEnd& original) {
   Task& task = cx.task(ix);
   VX_ASSERT(task.grant() != nullptr);
   const Grant grant = *task.grant();
-  const bool unwanted = no_longer_wanted(cx, task, grant);
+  const bool unwanted = is_unwanted(cx, task);
   AttemptEnd end = original;
   if (unwanted) end.verdict = Verdict::kCancelled;
   write_attempt(cx, task, grant, end);

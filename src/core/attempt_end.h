@@ -28,6 +28,9 @@ struct AttemptEnd {
 // The task is held; ends its attempt, frees the worker's slot and decides what follows.
 void end_attempt(Context& cx, TaskIx ix, const AttemptEnd& end);
 
+// Its run or an operator no longer wants the attempt: whatever it brings is not kept.
+bool is_unwanted(Context& cx, const Task& task);
+
 // A Queued task that can not be waited for any longer.
 void die_in_queue(Context& cx, TaskIx ix, DeathReason reason, std::string message);
 

@@ -80,9 +80,10 @@ void Context::write_task(TaskIx ix) {
     row.worker = worker(grant->worker).info->id;
     row.incarnation = worker(grant->worker).incarnation;
     row.stop = grant->stop;
+    row.granted_at = grant->granted_at;
   }
   if (const auto* running = std::get_if<Running>(&t.phase)) {
-    row.started_at = state.clock.term_time(running->started_at);
+    row.started_at = running->started;
     row.percent = running->percent;
   }
   if (const auto* queued = std::get_if<Queued>(&t.phase)) {
@@ -90,8 +91,10 @@ void Context::write_task(TaskIx ix) {
     row.recovery = queued->recovery;
     if (queued->last_worker.valid()) row.previous_worker = worker(queued->last_worker).info->id;
   }
-  if (const auto* end = std::get_if<Final>(&t.phase); end && end->worker.valid()) {
-    row.worker = worker(end->worker).info->id;
+  if (const auto* end = std::get_if<Final>(&t.phase)) {
+    if (end->worker.valid()) row.worker = worker(end->worker).info->id;
+    row.started_at = end->started;
+    row.percent = end->outcome == TaskState::kCompleted ? std::uint8_t{100} : end->percent;
   }
   if (t.notes) {
     row.step = t.notes->step;

@@ -63,7 +63,7 @@ Phase phase_from(Context& cx, const TaskRow& row, const NodeSpec& spec, WorkerIx
   grant.worker = worker;
   grant.restored = true;
   grant.stop = row.stop;
-  grant.granted_at = cx.judged;
+  grant.granted_at = row.granted_at == kNever ? row.updated_at : row.granted_at;
   grant.stop_deadline = cx.judged + cx.state.policy.worker_lease;
   switch (row.state) {
     case TaskState::kWaiting:
@@ -81,6 +81,7 @@ Phase phase_from(Context& cx, const TaskRow& row, const NodeSpec& spec, WorkerIx
       Running running;
       grant.acked = true;
       running.grant = grant;
+      running.started = row.started_at;
       running.started_at = cx.state.clock.judged(row.started_at);
       running.progress_at = cx.judged;
       running.percent = row.percent;
@@ -88,7 +89,7 @@ Phase phase_from(Context& cx, const TaskRow& row, const NodeSpec& spec, WorkerIx
       return running;
     }
     default:
-      return Final{row.state, cx.state.workers.find(row.worker)};
+      return Final{row.state, cx.state.workers.find(row.worker), row.started_at, row.percent};
   }
 }
 

@@ -149,7 +149,12 @@ void consider_node(Context& cx, RunIx run_ix, std::uint32_t index) {
 void finish_task(Context& cx, TaskIx ix, TaskEvent event, TaskState outcome) {
   Task const& task = cx.task(ix);
   cx.state.timers.clear({TimerKind::kTask, ix.value});
-  move_task(cx, ix, event, Final{outcome, task.last_worker()});
+  Final end{outcome, task.last_worker()};
+  if (const auto* running = std::get_if<Running>(&task.phase)) {
+    end.started = running->started;
+    end.percent = running->percent;
+  }
+  move_task(cx, ix, event, end);
   NodeRun& node = cx.node_of(task);
   ++node.finals;
   if (outcome == TaskState::kFailed) ++node.failed;

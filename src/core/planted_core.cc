@@ -20,7 +20,7 @@ bool adopt_unheld(Context& cx, const Attempt& attempt, WorkerIx worker) {
   cx.state.ready.remove(cx.state.tasks, node.cls, cx.spec_of(cx.task(ix)).priority, ix);
   Scheduled scheduled;
   scheduled.grant.worker = worker;
-  scheduled.grant.granted_at = cx.judged;
+  scheduled.grant.granted_at = cx.now;
   cx.task(ix).epoch = attempt.epoch;
   move_task(cx, ix, TaskEvent::kGranted, scheduled);
   ++cx.task(ix).counters.attempts;

@@ -23,6 +23,7 @@ void start(Context& cx, TaskIx ix) {
   Running running;
   running.grant = scheduled->grant;
   running.grant.acked = true;
+  running.started = cx.now;
   running.started_at = cx.judged;
   running.progress_at = cx.judged;
   // Whoever asks for a watchdog is watched from the start; else only once it has shown progress,
@@ -107,8 +108,8 @@ class Apply {
                                "outputs of " + std::to_string(completed.outputs.size()) +
                                    " bytes, more than " + std::to_string(limit)));
     }
-    if (!completed.outputs.empty()) {
-      const Task& task = cx_.task(ix_);
+    const Task& task = cx_.task(ix_);
+    if (!completed.outputs.empty() && !is_unwanted(cx_, task)) {
       cx_.fx.rows.task_data.push_back(
           {cx_.id_of(task), task.epoch, std::nullopt, completed.outputs});
     }

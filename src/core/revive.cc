@@ -104,7 +104,8 @@ void revive(Context& cx, TaskIx ix, EventKind why) {
   run.any_failed = still_failed(run);
   close_letter(cx, cx.id_of(task), DeadLetterState::kRedriven);
   task.epoch = task.epoch.next();
-  task.counters = {};
+  // Its attempts are numbered on: a number names one attempt for ever.
+  task.counters = {.attempts = task.counters.attempts};
   Queued queued;
   queued.ready_at = cx.judged;
   move_task(cx, ix, TaskEvent::kRevived, queued);

@@ -42,10 +42,10 @@ struct Queued {
 struct Grant {
   WorkerIx worker;
   StopReason stop = StopReason::kNone;
-  bool listed = false;    // scratch: the call being read names it
-  bool acked = false;     // the worker has shown that it knows of it
-  bool restored = false;  // made in an earlier term, which may have told the worker
-  Judged granted_at;
+  bool listed = false;             // scratch: the call being read names it
+  bool acked = false;              // the worker has shown that it knows of it
+  bool restored = false;           // made in an earlier term, which may have told the worker
+  Instant granted_at;              // true time, for people: nothing is decided by it
   Judged stop_deadline;            // a stop not confirmed by then is taken as lost
   std::uint64_t sent_in = 0;       // the first reply of this term that carried it; 0: none yet
   std::uint64_t stop_sent_in = 0;  // the same for the order to stop
@@ -57,7 +57,8 @@ struct Scheduled {
 
 struct Running {
   Grant grant;
-  Judged started_at;
+  Instant started;     // true time, for people
+  Judged started_at;   // the same as the deadlines count it
   Judged progress_at;  // the last time something moved
   std::uint8_t percent = 0;
   bool watched = false;  // has shown progress, so the watchdog may judge it
@@ -65,7 +66,9 @@ struct Running {
 
 struct Final {
   TaskState outcome = TaskState::kCompleted;
-  WorkerIx worker;  // where its last attempt was
+  WorkerIx worker;           // where its last attempt was
+  Instant started = kNever;  // that attempt, if it started
+  std::uint8_t percent = 0;  // what it last said of itself
 };
 
 using Phase = std::variant<Waiting, Queued, Scheduled, Running, Final>;

@@ -20,7 +20,7 @@
 namespace vortex {
 
 struct TaskCounters {
-  std::uint16_t attempts = 0;   // grants so far
+  std::uint16_t attempts = 0;   // grants so far; an operator's retry sets back all but this
   std::uint16_t failures = 0;   // the task's own fault: uses retries
   std::uint16_t crashes = 0;    // its worker died while it ran
   std::uint16_t stalls = 0;     // timed out or stale
@@ -75,8 +75,9 @@ struct TaskRow {  // key: id
   RecoveryId recovery;       // Queued: the ledger item waiting for its new worker; 0: none
   Instant created_at;
   Instant updated_at;
-  Instant ready_at;    // Queued: not before
-  Instant started_at;  // Running
+  Instant ready_at;             // Queued: not before
+  Instant granted_at = kNever;  // held: when it was handed out
+  Instant started_at = kNever;  // Running, and once final: of its last attempt, if it started
   std::uint8_t percent = 0;
   std::string step;
   std::int32_t exit_code = 0;

@@ -42,9 +42,10 @@ TEST_F(Operators, AfterACancelNoSuccessIsAccepted) {
   const Attempt a = take_and_start(w);
   ask_done(CancelRun{{}, run});
   take_stop(w);
-  complete(w, a);
+  complete(w, a, R"({"rows":1})");
   EXPECT_EQ(state_of({run, 0}), TaskState::kCancelled);
   EXPECT_EQ(mirror.attempts.at(a).verdict, Verdict::kCancelled);
+  EXPECT_FALSE(mirror.data.contains(a.task)) << "the outputs of a result that does not count";
   EXPECT_EQ(state_of(run), RunState::kCancelled);
 }
 
@@ -163,6 +164,9 @@ TEST_F(Operators, RetryRunsAFailedTaskAgainAndUnskipsWhatFollows) {
   EXPECT_EQ(again.epoch, (Epoch{2}));
   EXPECT_EQ(row(TaskId{run, 0}).counters.failures, 0u);
   complete(w, again);
+  EXPECT_EQ(mirror.attempts.at(a).number, 1u);
+  EXPECT_EQ(mirror.attempts.at(again).number, 2u) << "a number names one attempt for ever";
+  EXPECT_EQ(row(TaskId{run, 0}).percent, 100u);
   complete(w, take_assignment(w));
   complete(w, take_assignment(w));
   complete(w, slow);

@@ -89,6 +89,29 @@ TEST_F(Restart, WhatIsReallyGoneIsFoundByTheNewLeaderToo) {
   complete(w, take_assignment(w));
 }
 
+TEST_F(Restart, TimesThatPeopleReadStayTrueOverPausesAndRestarts) {
+  Hand& w = join("w");
+  const RunId run = submit({node("a")});
+  const Instant granted = now;
+  const Attempt a = take_assignment(w);
+  vanish(seconds(20));
+  step(Tick{});
+  const Instant started = now;
+  start(w, a);
+  vanish(seconds(20));
+  w.show(a, {40, "half"});
+  advance(policy.heartbeat_interval);
+  EXPECT_EQ(row(a.task).started_at, started);
+  reload();
+  w.show(a, {50, "more"});
+  advance(policy.heartbeat_interval);
+  EXPECT_EQ(row(a.task).granted_at, granted);
+  complete(w, a);
+  EXPECT_EQ(mirror.attempts.at(a).granted_at, granted);
+  EXPECT_EQ(mirror.attempts.at(a).started_at, started);
+  EXPECT_EQ(row(TaskId{run, 0}).started_at, started);
+}
+
 class Patience : public LifeTest {
  protected:
   Patience() {

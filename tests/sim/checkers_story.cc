@@ -201,7 +201,7 @@ void Story::revive(TaskId id) {
   TaskRow& row = task(id);
   rows().dead_letters.push_back(
       {{id, row.epoch}, DeathReason::kNotRetryable, DeadLetterState::kRedriven, now, {}});
-  row.counters = {};
+  row.counters = {.attempts = row.counters.attempts};
   put_back(id);
   run(id.run).state = RunState::kRunning;
   event(EventKind::kTaskRedriven, id);

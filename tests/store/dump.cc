@@ -42,13 +42,13 @@ std::string show(const TaskRow& row) {
   return fmt::format(
       "{} node={} level={} {} stop={} epoch={} counters={},{},{},{},{},{} worker='{}'/{} "
       "previous='{}' "
-      "recovery={} {} {} {} {} {}% '{}' exit={} '{}'",
+      "recovery={} {} {} {} {} {} {}% '{}' exit={} '{}'",
       to_text(row.id), row.node, row.level ? static_cast<int>(*row.level) : -1, to_text(row.state),
       static_cast<int>(row.stop), row.epoch.value, row.counters.attempts, row.counters.failures,
       row.counters.crashes, row.counters.stalls, row.counters.releases, row.counters.unstarted,
       row.worker.text, row.incarnation.value, row.previous_worker.text, row.recovery.value,
-      when(row.created_at), when(row.updated_at), when(row.ready_at), when(row.started_at),
-      row.percent, row.step, row.exit_code, row.error_message);
+      when(row.created_at), when(row.updated_at), when(row.ready_at), when(row.granted_at),
+      when(row.started_at), row.percent, row.step, row.exit_code, row.error_message);
 }
 
 std::string show(const TaskDataRow& row) {

@@ -129,6 +129,7 @@ void World::change_task(Commit& commit) {
   row.id.level = row.level.value_or(0);
   row.recovery = {rng_.below(3)};
   row.ready_at = rng_.chance(200) ? kNever : now_;
+  row.granted_at = rng_.chance(500) ? kNever : now_;
   row.started_at = rng_.chance(500) ? Instant{} : now_;
   row.percent = static_cast<std::uint8_t>(rng_.below(101));
   row.step = rng_.chance(300) ? "step one" : "";

@@ -51,6 +51,7 @@ TaskRow take_task(Rows& rows) {
   row.previous_worker.text = rows.view();
   row.step = rows.view();
   row.error_message = rows.view();
+  row.granted_at = rows.micros();
   row.node = rows.u32();
   row.created_at = rows.time();
   return row;

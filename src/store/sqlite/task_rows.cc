@@ -41,7 +41,8 @@ void bind_changing(Statement& statement, const TaskRow& row, std::int64_t key) {
       .unsigned_number(row.recovery.value)
       .text_or_null(row.previous_worker.text)
       .text_or_null(row.step)
-      .text_or_null(row.error_message);
+      .text_or_null(row.error_message)
+      .micros(row.granted_at);
 }
 
 }  // namespace

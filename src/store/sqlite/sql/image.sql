@@ -9,7 +9,7 @@ r.created_at, r.digest, r.idempotency_key, r.request_digest, r.labels, r.params
 t.task_key, t.state, t.level, t.worker_id, t.epoch, t.attempt_count, t.updated_at, t.incarnation,
 t.ready_us, t.started_us, t.percent, t.exit_code, t.stop, t.failure_count, t.crash_count,
 t.stall_count, t.release_count, t.unstarted_count, t.recovery, t.previous_worker, t.step,
-t.error_message, t.node, t.created_at
+t.error_message, t.granted_us, t.node, t.created_at
 
 -- name: live_runs
 SELECT @run_columns@ FROM runs r WHERE r.state = 'Running' ORDER BY r.run_id;

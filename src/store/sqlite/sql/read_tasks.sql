@@ -5,7 +5,7 @@
 t.task_key, t.state, t.level, t.worker_id, t.epoch, t.attempt_count, t.updated_at, t.incarnation,
 t.ready_us, t.started_us, t.percent, t.exit_code, t.stop, t.failure_count, t.crash_count,
 t.stall_count, t.release_count, t.unstarted_count, t.recovery, t.previous_worker, t.step,
-t.error_message, t.node, t.created_at, t.name
+t.error_message, t.granted_us, t.node, t.created_at, t.name
 
 -- part: task_kept
 NOT EXISTS (SELECT 1 FROM doomed x WHERE x.run_id = t.task_key >> 24)

@@ -6,21 +6,22 @@ UPDATE task_instances SET state = ?2, worker_id = ?4, epoch = ?5, attempt_count 
   updated_at = ?7, incarnation = ?8, ready_us = ?9, started_us = ?10, percent = ?11,
   exit_code = ?12, stop = ?13, failure_count = ?14, crash_count = ?15, stall_count = ?16,
   release_count = ?17, unstarted_count = ?18, recovery = ?19, previous_worker = ?20, step = ?21,
-  error_message = ?22
+  error_message = ?22, granted_us = ?23
 WHERE task_key = ?1 AND level IS ?3;
 
 -- name: upsert_task
 INSERT INTO task_instances (task_key, state, level, worker_id, epoch, attempt_count, updated_at,
   incarnation, ready_us, started_us, percent, exit_code, stop, failure_count, crash_count,
   stall_count, release_count, unstarted_count, recovery, previous_worker, step, error_message,
-  id, node, name, created_at)
+  granted_us, id, node, name, created_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-  ?21, ?22, ?23, ?24, ?25, ?26)
+  ?21, ?22, ?23, ?24, ?25, ?26, ?27)
 ON CONFLICT (task_key) DO UPDATE SET state = ?2, level = ?3, worker_id = ?4, epoch = ?5,
   attempt_count = ?6, updated_at = ?7, incarnation = ?8, ready_us = ?9, started_us = ?10,
   percent = ?11, exit_code = ?12, stop = ?13, failure_count = ?14, crash_count = ?15,
   stall_count = ?16, release_count = ?17, unstarted_count = ?18, recovery = ?19,
-  previous_worker = ?20, step = ?21, error_message = ?22, id = ?23;
+  previous_worker = ?20, step = ?21, error_message = ?22, granted_us = ?23,
+  id = ?24;
 
 -- name: write_task_data
 INSERT INTO task_data (task_key, epoch, checkpoint, outputs) VALUES (?1, ?2, ?3, ?4)
