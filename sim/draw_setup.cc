@@ -127,7 +127,7 @@ void draw_cluster(Setup& setup, Rng rng) {
   setup.machines = static_cast<std::uint32_t>(rng.between(1, std::min(4U, workers)));
   for (std::uint32_t w = 0; w < workers; ++w) {
     const std::uint32_t machine = w % setup.machines;
-    setup.workers.push_back({draw_info(rng, w, machine), machine, false});
+    setup.workers.push_back({draw_info(rng, w, machine), machine, false, false});
   }
   // Worker and controller together stay inside the 5% that the timing rules leave.
   constexpr std::int64_t kWithinMarginPpm = 15'000;
@@ -171,6 +171,12 @@ void draw_strengths(Setup& setup, Rng rng) {
   setup.partitions = static_cast<std::uint32_t>(rng.between(1, 3));
 }
 
+// A few clusters have a worker that is well in every way but does not work.
+void draw_slack(Setup& setup, Rng rng) {
+  if (!rng.chance(80) || setup.scenario == Scenario::kCalm) return;
+  setup.workers[rng.below(setup.workers.size())].slack = true;
+}
+
 Setup draw_setup(const Case& c) {
   Setup setup;
   setup.seed = c.seed;
@@ -183,6 +189,7 @@ Setup draw_setup(const Case& c) {
   const Rng faults = root.fork(5);
   const Rng workload = root.fork(6);
   Rng frame = root.fork(7);
+  const Rng slack = root.fork(8);
   setup.scenario = draw_scenario(c, frame);
   const std::int64_t leases = frame.between(5, 12);
   draw_switches(setup, switches);
@@ -190,6 +197,7 @@ Setup draw_setup(const Case& c) {
   setup.timings = draw_timings(timings);
   setup.faults_end = Instant{} + setup.timings.policy.worker_lease * leases;
   draw_cluster(setup, cluster);
+  draw_slack(setup, slack);
   draw_strengths(setup, strengths);
   if (setup.scenario == Scenario::kSwarm) {
     draw_faults(setup, faults);

@@ -90,6 +90,8 @@ struct WorkerSetup {
   WorkerInfo info;
   std::uint32_t machine = 0;
   bool absent = false;
+  // Takes what it is given, never starts it, and forgets it without a word when told to stop.
+  bool slack = false;
 };
 
 struct Setup {

@@ -63,6 +63,7 @@ void WorkerHost::start_process() {
   end_earlier();
   executor_.kill_all();  // nothing of an earlier process may be left
   process_.begin();
+  idle_.clear();
   // Lives are numbered by a clock: what a process adds by itself never reaches the next one's.
   constexpr std::uint64_t kStride = 100;
   last_incarnation_ = {(last_incarnation_.value / kStride + 1) * kStride};
@@ -108,6 +109,7 @@ void WorkerHost::perform(agent::SendRegister& send) {
 
 void WorkerHost::perform(agent::SendSync& send) {
   send.request.worker_clock = clock_.wall(scene_.agenda.now());
+  if (setup_.slack) drop_words(send.request);
   core::Sync command{{}, std::move(send.request)};
   const auto done = [this, call = send.call, life = process_.life()](const CallResult& result) {
     process_.run_in(life, [this, call, result] { feed(sync_result(call, result)); });
@@ -117,12 +119,28 @@ void WorkerHost::perform(agent::SendSync& send) {
       {host_, send.controller.value, std::move(command), clock_.true_span(send.time_limit)}, done));
 }
 
+void WorkerHost::drop_words(SyncRequest& request) const {
+  const auto forgotten = [this](const auto& item) { return dropped_.contains(item.attempt); };
+  if (request.held) std::erase_if(*request.held, forgotten);
+  std::erase_if(request.reports, forgotten);
+}
+
 void WorkerHost::perform(agent::StartProcess& start) {
+  if (setup_.slack) {
+    idle_.insert(start.assignment.attempt);
+    return;
+  }
   executor_.serve(id(), agent_->incarnation());
   executor_.start(start.assignment);
 }
 
-void WorkerHost::perform(agent::KillProcess& kill) { executor_.kill(kill.attempt); }
+void WorkerHost::perform(agent::KillProcess& kill) {
+  if (idle_.erase(kill.attempt) == 0) return executor_.kill(kill.attempt);
+  dropped_.insert(kill.attempt);
+  scene_.agenda.after(micros(1), process_.mine([this, attempt = kill.attempt] {
+    feed(agent::ProcessExited{attempt, agent::Killed{}});
+  }));
+}
 
 void WorkerHost::perform(agent::Exit& exit) {
   note(exit.how == agent::Exit::How::kDrained ? "leaves, drained" : "leaves, superseded");

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "agent/agent.h"
@@ -60,6 +61,7 @@ class WorkerHost {
   void perform(agent::StartProcess& start);
   void perform(agent::KillProcess& kill);
   void perform(agent::Exit& exit);
+  void drop_words(SyncRequest& request) const;
   void arm_wake();
   void process_gone();
   void respawn_after(Duration delay);
@@ -77,6 +79,8 @@ class WorkerHost {
   Executor executor_;
   std::optional<agent::Agent> agent_;
   Incarnation last_incarnation_;
+  std::set<Attempt> idle_;      // slack: taken and not started
+  std::set<Attempt> dropped_;   // slack: forgotten without a word
   std::vector<LinePtr> lines_;  // open calls of the worker process
   Instant wake_at_ = kNever;
   bool host_up_ = true;

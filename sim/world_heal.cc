@@ -42,7 +42,8 @@ Duration longest_for(const Setup& setup, const NodeSpec& node, const NodeTraits&
       runs + policy.kill_time + retry.backoff.max_delay + policy.keep_away + policy.worker_lease;
   const std::int64_t attempts = retry.max_retries + 1 + policy.crash_limit + 4;
   return attempt * attempts + policy.worker_queue_ttl +
-         policy.scheduled_timeout * policy.never_started_limit;
+         (policy.scheduled_timeout + policy.worker_lease + retry.backoff.max_delay) *
+             policy.never_started_limit;
 }
 
 std::int64_t task_count(const NodeSpec& node) {

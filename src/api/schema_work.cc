@@ -10,9 +10,9 @@ constexpr std::string_view kVerdictNames[] = {
     "could_not_start", "execution_timeout", "stale",           "not_started_in_time",
     "self_fenced",     "drained",           "lost_in_transit", "worker_lost",
     "cancelled",       "given_back"};
-constexpr std::string_view kReasonNames[] = {"retries_exhausted", "not_retryable",
-                                             "crash_limit",       "stall_limit",
-                                             "never_started",     "worker_queue_expired"};
+constexpr std::string_view kReasonNames[] = {
+    "retries_exhausted", "not_retryable",        "crash_limit",  "stall_limit",
+    "never_started",     "worker_queue_expired", "release_limit"};
 constexpr std::string_view kEvidenceNames[] = {"exit", "new_incarnation", "operator",  "goodbye",
                                                "hint", "silence",         "reconciler"};
 

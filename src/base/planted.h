@@ -36,6 +36,7 @@ enum class PlantedBug : std::uint8_t {
   kOutageRuleOff,
   kBrakeOff,
   kReplyBeforeCommit,
+  kDropAfterStopUncounted,
   kCount,
 };
 
@@ -65,6 +66,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(PlantedBu
         "outage rule off",
         "brake off",
         "reply before commit",
+        "drop after a stop not counted",
     };
 
 #ifdef VX_PLANTED_BUGS

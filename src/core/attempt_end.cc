@@ -1,6 +1,7 @@
 #include "core/attempt_end.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/assert.h"
@@ -74,14 +75,28 @@ Next after_crash(Context& cx, Task& task) {
   return {Next::Kind::kAgain, {}, {}};
 }
 
-Next after_release(Context& cx, Task& task, Blame blame) {
+// So many returns are taken without a wait: work held ahead changes hands like that.
+constexpr std::uint32_t kFreeReturns = 3;
+
+Next after_never_started(Context& cx, Task& task) {
   ++task.counters.releases;
-  if (blame == Blame::kNeverStarted &&
-      ++task.counters.unstarted >= cx.state.policy.never_started_limit) {
+  if (++task.counters.unstarted >= cx.state.policy.never_started_limit) {
     REACHED("core: task failed because no worker ever started it");
     return {Next::Kind::kDead, DeathReason::kNeverStarted, {}};
   }
-  return {Next::Kind::kAgain, {}, {}};
+  const Backoff& backoff = retry_policy(cx.state.policy, cx.spec_of(task)).backoff;
+  return {Next::Kind::kAgain, {}, backoff_delay(backoff, task.counters.unstarted, cx.state.rng)};
+}
+
+Next after_return(Context& cx, Task& task, const AttemptEnd& end) {
+  const std::uint32_t releases = ++task.counters.releases;
+  if (releases >= cx.state.policy.release_limit) {
+    return {Next::Kind::kDead, DeathReason::kReleaseLimit, {}};
+  }
+  // A recovery does not wait: its worker is gone and cannot do it again at once.
+  if (releases <= kFreeReturns || end.recovery.value != 0) return {Next::Kind::kAgain, {}, {}};
+  const Backoff& backoff = cx.state.policy.retry.backoff;
+  return {Next::Kind::kAgain, {}, backoff_delay(backoff, releases - kFreeReturns, cx.state.rng)};
 }
 
 Next decide(Context& cx, Task& task, const AttemptEnd& end) {
@@ -95,9 +110,13 @@ Next decide(Context& cx, Task& task, const AttemptEnd& end) {
       return after_crash(cx, task);
     case Blame::kStall:
       return after_stall(cx, task);
-    case Blame::kRelease:
     case Blame::kNeverStarted:
-      return after_release(cx, task, end.blame);
+      return after_never_started(cx, task);
+    case Blame::kReturned:
+      return after_return(cx, task, end);
+    case Blame::kRelease:
+      ++task.counters.releases;
+      break;
   }
   return {Next::Kind::kAgain, {}, {}};
 }
@@ -133,6 +152,12 @@ void queue_again(Context& cx, TaskIx ix, WorkerIx last, const AttemptEnd& end, D
     return finish_task(cx, ix, TaskEvent::kSkipped, TaskState::kSkipped);
   }
   place_task(cx, ix, end.blame == Blame::kFailure ? Turn::kBehind : Turn::kInFront);
+}
+
+std::string too_often(Context& cx, const Task& task, const AttemptEnd& end, WorkerIx worker) {
+  return "released " + std::to_string(task.counters.releases) +
+         " times without a result; last by '" + cx.worker(worker).info->id.text + "' (" +
+         std::string(to_text(end.verdict)) + ")";
 }
 
 void die(Context& cx, TaskIx ix, DeathReason reason, std::string message) {
@@ -186,7 +211,7 @@ Duration backoff_delay(const Backoff& backoff, std::uint32_t failures, Rng& rng)
   const std::int64_t cap = backoff.max_delay.us;
   std::int64_t full = backoff.delay.us;
   if (backoff.kind == BackoffKind::kLinear) {
-    // Written as a division so that a long delay times many failures can not overflow.
+    // Written as a division so that a long delay times many failures cannot overflow.
     full = full > cap / std::max<std::int64_t>(failures, 1) ? cap : full * failures;
   }
   if (backoff.kind == BackoffKind::kExponential) {
@@ -222,6 +247,10 @@ void end_attempt(Context& cx, TaskIx ix, const AttemptEnd& original) {
     case Next::Kind::kCancelled:
       return;
     case Next::Kind::kDead:
+      if (next.reason == DeathReason::kReleaseLimit) {
+        end.message = too_often(cx, task, end, grant.worker);
+        task.notes_for_writing().error = end.message;
+      }
       return die(cx, ix, next.reason, end.message);
     case Next::Kind::kAgain:
       return queue_again(cx, ix, grant.worker, end, next.delay);

@@ -32,6 +32,7 @@ struct Policy {
   std::uint16_t crash_limit = 3;
   std::uint16_t cordon_after = 3;
   std::uint16_t never_started_limit = 3;
+  std::uint16_t release_limit = 100;  // releases, when a worker that goes on working adds one
   std::uint32_t brake_fleet_min = 4;
   std::uint32_t brake_permille_per_minute = 150;  // of the fleet, reclaimed by silence under it
   std::uint32_t bulk_tasks_per_step = 10'000;     // bound on what one step may create or sweep

@@ -64,7 +64,7 @@ void take_back(Context& cx, WorkerIx ix, RecoveryId recovery, Evidence evidence,
     const bool started = std::holds_alternative<Running>(task.phase);
     AttemptEnd end;
     end.verdict = Verdict::kWorkerLost;
-    end.blame = blame && started ? Blame::kCrash : Blame::kRelease;
+    end.blame = blame ? (started ? Blame::kCrash : Blame::kReturned) : Blame::kRelease;
     end.message = "worker '" + cx.worker(ix).info->id.text +
                   "' was lost (evidence: " + std::string(to_text(evidence)) + ")";
     end.recovery = recovery;

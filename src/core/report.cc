@@ -5,6 +5,7 @@
 
 #include "base/planted.h"
 #include "base/reached.h"
+#include "core/assign.h"
 #include "core/attempt_end.h"
 #include "core/cancel.h"
 #include "core/find.h"
@@ -61,21 +62,38 @@ AttemptEnd from_failure(const Failed& failed) {
   return ended(verdict, Blame::kFailure, failed.code, failed.message);
 }
 
-AttemptEnd from_stop(StopReason stop) {
+std::string in_seconds(Duration d) {
+  if (d.us % seconds(1).us != 0) return std::to_string(d.us / millis(1).us) + " ms";
+  return std::to_string(d.us / seconds(1).us) + " s";
+}
+
+Duration run_limit(Context& cx, const Task& task) {
+  return cx.spec_of(task).execution_timeout.value_or(cx.state.policy.execution_timeout);
+}
+
+Duration stale_limit(Context& cx, const Task& task) {
+  return cx.spec_of(task).stale_after.value_or(cx.state.policy.stale_after);
+}
+
+AttemptEnd from_stop(Context& cx, const Task& task, StopReason stop) {
   switch (stop) {
     case StopReason::kStale:
-      return ended(Verdict::kStale, Blame::kStall, 0, "no progress for too long");
+      return ended(Verdict::kStale, Blame::kStall, 0,
+                   "timed out: no progress for " + in_seconds(stale_limit(cx, task)));
     case StopReason::kExecutionTimeout:
-      return ended(Verdict::kExecutionTimeout, Blame::kStall, 0, "ran longer than its timeout");
+      return ended(Verdict::kExecutionTimeout, Blame::kStall, 0,
+                   "timed out: ran longer than " + in_seconds(run_limit(cx, task)));
     case StopReason::kNotStarted:
       return ended(Verdict::kNotStartedInTime, Blame::kNeverStarted, 0,
-                   "the worker did not start it in time");
+                   "timed out: worker '" + cx.worker(task.grant()->worker).info->id.text +
+                       "' did not start it within " + in_seconds(scheduled_timeout(cx, task)) +
+                       " (scheduled_timeout)");
     case StopReason::kCancel:
       return ended(Verdict::kCancelled, Blame::kRelease, 0, "cancelled");
     case StopReason::kNone:
       break;
   }
-  return ended(Verdict::kDrained, Blame::kRelease, 0, "released by the worker");
+  return ended(Verdict::kDrained, Blame::kReturned, 0, "released by the worker");
 }
 
 class Apply {
@@ -121,23 +139,29 @@ class Apply {
     end_attempt(cx_, ix_, from_failure(failed));
   }
 
+  // Whatever it calls it: an attempt that is gone after we asked for its end is stopped, and
+  // counts as the reason for asking says.
   void operator()(const Released& released) const {
-    if (released.cause == Released::Cause::kStopped) {
+    const Grant& grant = *cx_.task(ix_).grant();
+    if (released.cause == Released::Cause::kStopped || grant.stop != StopReason::kNone) {
       return end_stopped(cx_, ix_);
     }
     if (released.cause == Released::Cause::kNotStarted) {
-      return end_attempt(cx_, ix_, ended(Verdict::kGivenBack, Blame::kRelease));
+      return end_attempt(cx_, ix_, ended(Verdict::kGivenBack, Blame::kReturned));
     }
-    const bool drained = released.cause == Released::Cause::kDrained;
-    const Blame blame =
-        drained && planted(PlantedBug::kDrainCountedAsCrash) ? Blame::kCrash : Blame::kRelease;
-    const Verdict verdict = drained ? Verdict::kDrained : Verdict::kSelfFenced;
-    end_attempt(cx_, ix_, ended(verdict, blame, 0, released.message));
+    if (released.cause == Released::Cause::kSelfFenced) {
+      return end_attempt(cx_, ix_,
+                         ended(Verdict::kSelfFenced, Blame::kReturned, 0, released.message));
+    }
+    const bool leaves = cx_.worker(grant.worker).state == WorkerState::kDraining;
+    Blame blame = leaves ? Blame::kRelease : Blame::kReturned;
+    if (planted(PlantedBug::kDrainCountedAsCrash)) blame = Blame::kCrash;
+    end_attempt(cx_, ix_, ended(Verdict::kDrained, blame, 0, released.message));
   }
 
   void operator()(const TimedOut&) const {
     start(cx_, ix_);
-    end_attempt(cx_, ix_, from_stop(StopReason::kExecutionTimeout));
+    end_attempt(cx_, ix_, from_stop(cx_, cx_.task(ix_), StopReason::kExecutionTimeout));
   }
 
  private:
@@ -190,21 +214,19 @@ void watch_running(Context& cx, TaskIx ix) {
   const Task& task = cx.task(ix);
   const auto& running = std::get<Running>(task.phase);
   const Policy& policy = cx.state.policy;
-  const NodeSpec& spec = cx.spec_of(task);
   if (running.grant.stop != StopReason::kNone) {
     return cx.state.timers.set({TimerKind::kTask, ix.value}, running.grant.stop_deadline);
   }
   // The worker ends it by its own clock; ours only steps in when that did not happen.
-  Judged at = running.started_at + spec.execution_timeout.value_or(policy.execution_timeout) +
-              policy.kill_time + policy.heartbeat_interval * 2;
-  if (running.watched) {
-    at = std::min(at, running.progress_at + spec.stale_after.value_or(policy.stale_after));
-  }
+  Judged at =
+      running.started_at + run_limit(cx, task) + policy.kill_time + policy.heartbeat_interval * 2;
+  if (running.watched) at = std::min(at, running.progress_at + stale_limit(cx, task));
   cx.state.timers.set({TimerKind::kTask, ix.value}, at);
 }
 
 void end_stopped(Context& cx, TaskIx ix) {
-  end_attempt(cx, ix, from_stop(cx.task(ix).grant()->stop));
+  const Task& task = cx.task(ix);
+  end_attempt(cx, ix, from_stop(cx, task, task.grant()->stop));
 }
 
 void on_held_timer(Context& cx, TaskIx ix) {
@@ -222,21 +244,18 @@ void on_held_timer(Context& cx, TaskIx ix) {
   const auto* running = std::get_if<Running>(&task.phase);
   if (running == nullptr) {
     if (planted(PlantedBug::kScheduledTimeoutBelowLease)) {
-      return end_attempt(cx, ix, from_stop(StopReason::kNotStarted));
+      return end_attempt(cx, ix, from_stop(cx, task, StopReason::kNotStarted));
     }
     REACHED("core: scheduled task asked back because it was not started");
     return request_stop(cx, ix, StopReason::kNotStarted);
   }
-  const NodeSpec& spec = cx.spec_of(task);
-  const Judged stale_at =
-      running->progress_at + spec.stale_after.value_or(cx.state.policy.stale_after);
+  const Judged stale_at = running->progress_at + stale_limit(cx, task);
   if (running->watched && cx.judged >= stale_at) {
     REACHED("core: stale task asked to stop");
     return request_stop(cx, ix, StopReason::kStale);
   }
-  const Judged last = running->started_at +
-                      spec.execution_timeout.value_or(cx.state.policy.execution_timeout) +
-                      cx.state.policy.kill_time + cx.state.policy.heartbeat_interval * 2;
+  const Judged last = running->started_at + run_limit(cx, task) + cx.state.policy.kill_time +
+                      cx.state.policy.heartbeat_interval * 2;
   if (cx.judged >= last) return request_stop(cx, ix, StopReason::kExecutionTimeout);
   watch_running(cx, ix);
 }

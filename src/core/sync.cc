@@ -95,10 +95,17 @@ void release_lost(Context& cx, WorkerIx ix, const SyncRequest& body) {
     cx.task(t).grant()->listed = false;
   }
   for (const TaskIx t : lost) {
+    // Gone after we asked for its end: that is the answer, though nobody gave it.
+    const bool asked = cx.task(t).grant()->stop != StopReason::kNone;
+    if (asked && !planted(PlantedBug::kDropAfterStopUncounted)) {
+      REACHED("core: worker dropped an attempt that it was told to stop");
+      end_stopped(cx, t);
+      continue;
+    }
     REACHED("core: assignment lost on the way was released");
     AttemptEnd end;
     end.verdict = Verdict::kLostInTransit;
-    end.blame = Blame::kRelease;
+    end.blame = Blame::kReturned;
     end.message = "the worker does not know of this attempt";
     end_attempt(cx, t, end);
   }
@@ -142,7 +149,6 @@ void begin_answer(Context& cx, WorkerIx ix, const Sync& command) {
 }
 
 void apply_leaving(Context& cx, WorkerIx ix, Leaving leaving) {
-  if (leaving == Leaving::kDraining) begin_drain(cx, ix);
   if (leaving == Leaving::kGone) leave_on_purpose(cx, ix);
 }
 
@@ -232,6 +238,8 @@ void on_sync(Context& cx, const Sync& command) {
     name_reported(cx, ix, body.reports);
     release_lost(cx, ix, body);
   }
+  // Before its reports: what a worker that leaves gives back is not held against the task.
+  if (body.leaving == Leaving::kDraining) begin_drain(cx, ix);
   for (const Report& report : body.reports) apply_report(cx, ix, report);
   begin_answer(cx, ix, command);
   apply_leaving(cx, ix, body.leaving);

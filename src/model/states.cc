@@ -127,6 +127,8 @@ std::string_view to_text(DeathReason reason) {
       return "never_started";
     case DeathReason::kWorkerQueueExpired:
       return "worker_queue_expired";
+    case DeathReason::kReleaseLimit:
+      return "release_limit";
   }
   VX_ASSERT(false && "a value outside DeathReason");
 }

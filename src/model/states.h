@@ -77,6 +77,7 @@ enum class DeathReason : std::uint8_t {
   kStallLimit,
   kNeverStarted,
   kWorkerQueueExpired,
+  kReleaseLimit,  // workers that go on working handed it back or dropped it too often
 };
 
 std::string_view to_text(TaskState);

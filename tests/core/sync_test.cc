@@ -113,6 +113,7 @@ TEST_F(SyncTest, AStaleResultIsRefusedAndItsHolderIsTold) {
   const Attempt first = take_assignment(deaf);
   Hand& other = join("other");
   advance(policy.scheduled_timeout + policy.worker_lease);  // it did not obey the stop either
+  advance(seconds(2));                                      // the backoff
   deaf.stops.clear();
   take(EventKind::kTaskTimeout);
   deaf.stale.clear();

@@ -30,6 +30,7 @@ TEST_F(Timeouts, A01_ATaskHandedOutButNotStartedLeavesItsWorker) {
   EXPECT_EQ(text(take(EventKind::kTaskTimeout), "clock"), to_text(Verdict::kNotStartedInTime));
   EXPECT_EQ(counters(run).unstarted, 1u);
   EXPECT_EQ(counters(run).failures + counters(run).crashes + counters(run).stalls, 0u);
+  advance(seconds(2));
   complete(other, take_assignment(other));
 }
 
@@ -37,12 +38,18 @@ TEST_F(Timeouts, A01_AfterTheLastAllowedTryItFailsWithAnErrorThatSaysSo) {
   Hand& w = join("w");
   const RunId run = submit({node("a")});
   for (int i = 0; i < policy.never_started_limit; ++i) {
+    if (i > 0) {
+      EXPECT_TRUE(w.assigned.empty()) << "no backoff before try " << i + 1;
+      advance(seconds(2) * i);
+    }
     take_assignment(w);
     advance(policy.scheduled_timeout);
     obey(w, StopOrder::Why::kNotStartedInTime);
   }
   EXPECT_EQ(state_of({run, 0}), TaskState::kFailed);
-  EXPECT_NE(row(TaskId{run, 0}).error_message.find("did not start"), std::string::npos);
+  EXPECT_EQ(row(TaskId{run, 0}).error_message,
+            "timed out: worker 'w' did not start it within 300 s (scheduled_timeout)");
+  EXPECT_EQ(state_of(run), RunState::kFailed);
   EXPECT_EQ(take_all(EventKind::kTaskTimeout).size(), 3u);
   const Event dead = take(EventKind::kTaskDeadLettered);
   EXPECT_EQ(text(dead, "reason"), to_text(DeathReason::kNeverStarted));
@@ -58,7 +65,92 @@ TEST_F(Timeouts, A01_TheNodesOwnLimitCounts) {
   advance(seconds(70));
   obey(w, StopOrder::Why::kNotStartedInTime);
   take(EventKind::kTaskTimeout);
+  advance(seconds(2));
   complete(w, take_assignment(w));
+}
+
+// It is told to give the attempt back, says nothing, and does not name it any more.
+TEST_F(Timeouts, A01_AnAttemptThatIsDroppedWhenToldToStopIsCountedAsNotStarted) {
+  Hand& w = join("w");
+  const RunId run = submit({node("a")});
+  for (int i = 1; i <= policy.never_started_limit; ++i) {
+    const Attempt a = take_assignment(w);
+    advance(policy.scheduled_timeout);
+    EXPECT_EQ(take_stop(w).attempt, a);
+    w.drop(a);
+    advance(policy.heartbeat_interval);
+    w.stops.clear();
+    EXPECT_EQ(mirror.attempts.at(a).verdict, Verdict::kNotStartedInTime);
+    EXPECT_EQ(counters(run).unstarted, i);
+    advance(seconds(10));
+  }
+  EXPECT_EQ(state_of(run), RunState::kFailed);
+  EXPECT_EQ(take_all(EventKind::kTaskTimeout).size(), 3u);
+  EXPECT_EQ(text(take(EventKind::kTaskDeadLettered), "reason"), "never_started");
+}
+
+TEST_F(Timeouts, A01_WhateverItCallsItAnAttemptGoneAfterTheStopIsStopped) {
+  Hand& w = join("w");
+  const RunId run = submit({node("a")});
+  using enum Released::Cause;
+  for (const auto cause : {kSelfFenced, kNotStarted, kDrained}) {
+    const Attempt a = take_assignment(w);
+    advance(policy.scheduled_timeout);
+    take_stop(w);
+    end(w, a, Released{cause});
+    advance(seconds(10));
+  }
+  EXPECT_EQ(counters(run).unstarted, 3u);
+  EXPECT_EQ(take_all(EventKind::kTaskTimeout).size(), 3u);
+  take(EventKind::kTaskDeadLettered);
+}
+
+TEST_F(Timeouts, A01_AWorkerThatDropsWithoutBeingAskedCannotSendATaskRoundForEver) {
+  Hand& w = join("w");
+  const RunId run = submit({node("a")});
+  int rounds = 0;
+  for (; rounds < 500 && state_of(run) == RunState::kRunning; ++rounds) {
+    w.drop(take_assignment(w));
+    advance(policy.heartbeat_interval * 2);
+    if (rounds < 3) continue;
+    advance(policy.retry.backoff.max_delay);  // from here on it waits between the tries
+  }
+  EXPECT_EQ(rounds, policy.release_limit);
+  EXPECT_EQ(row(TaskId{run, 0}).error_message,
+            "released 100 times without a result; last by 'w' (lost_in_transit)");
+  EXPECT_EQ(text(take(EventKind::kTaskDeadLettered), "reason"), "release_limit");
+}
+
+TEST_F(Timeouts, A01_AWorkerThatHandsBackForEverCannotEither) {
+  Hand& w = join("w");
+  const RunId run = submit({node("a")});
+  using enum Released::Cause;
+  int rounds = 0;
+  for (; rounds < 500 && state_of(run) == RunState::kRunning; ++rounds) {
+    const auto cause = rounds % 3 == 0 ? kSelfFenced : rounds % 3 == 1 ? kNotStarted : kDrained;
+    end(w, take_assignment(w), Released{cause});
+    advance(policy.retry.backoff.max_delay);
+  }
+  EXPECT_EQ(rounds, policy.release_limit);
+  take(EventKind::kTaskDeadLettered);
+}
+
+TEST_F(Timeouts, A01_WhatADrainingWorkerGivesBackIsNeverHeldAgainstTheTask) {
+  policy.release_limit = 3;
+  state->policy.release_limit = 3;
+  ignore_comings_and_goings();
+  ignore({EventKind::kWorkerDraining});
+  const RunId run = submit({node("a")});
+  for (int i = 0; i < 10; ++i) {
+    Hand& w = join("w" + std::to_string(i));
+    const Attempt a = take_and_start(w);
+    w.leaving = Leaving::kDraining;
+    end(w, a, Released{Released::Cause::kDrained});
+    hush(w);
+  }
+  EXPECT_EQ(counters(run).releases, 10u);
+  Hand& last = join("last");
+  complete(last, take_assignment(last));
 }
 
 TEST_F(Timeouts, AStopThatNobodyConfirmsIsTakenAsDoneAfterAFullLease) {

@@ -44,9 +44,9 @@ TEST(States, TextsOfVerdictsEvidenceAndReasonsAreWords) {
   EXPECT_EQ(
       texts_up_to(Evidence::kReconciler),
       (Texts{"exit", "new_incarnation", "operator", "goodbye", "hint", "silence", "reconciler"}));
-  EXPECT_EQ(texts_up_to(DeathReason::kWorkerQueueExpired),
+  EXPECT_EQ(texts_up_to(DeathReason::kReleaseLimit),
             (Texts{"retries_exhausted", "not_retryable", "crash_limit", "stall_limit",
-                   "never_started", "worker_queue_expired"}));
+                   "never_started", "worker_queue_expired", "release_limit"}));
 }
 
 TEST(States, AValueThatIsNoneOfTheStatesEndsTheProcess) {

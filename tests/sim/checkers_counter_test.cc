@@ -50,6 +50,39 @@ TEST(CounterChecker, RetriesOfTheNodeItself) {
   EXPECT_EQ(s.report(), "");
 }
 
+TEST(CounterChecker, A01_WhatIsDroppedAfterAStopMustCountAsNotStarted) {
+  for (const Verdict verdict : {Verdict::kLostInTransit, Verdict::kNotStartedInTime}) {
+    Story s;
+    const WorkerId w = s.join("w1");
+    const TaskId id{s.submit(dag({node("a")})), 0};
+    s.grant(id, w);
+    s.commit();
+    s.task(id).stop = StopReason::kNotStarted;
+    s.commit();
+    s.end_attempt(id, verdict);
+    ++s.task(id).counters.releases;
+    s.task(id).stop = StopReason::kNone;
+    s.put_back(id);
+    s.commit();
+    if (verdict == Verdict::kNotStartedInTime) {
+      EXPECT_EQ(s.report(), "");
+    } else {
+      EXPECT_THAT(s.broken(), ElementsAre("13-not-started-counts"));
+    }
+  }
+}
+
+TEST(CounterChecker, AttemptNumbersThatBeginAnewAfterARetry) {
+  Story s;
+  const TaskId id = s.running_task(s.join("w1"));
+  s.die(id);
+  s.commit();
+  s.revive(id);
+  s.task(id).counters.attempts = 0;
+  s.commit();
+  EXPECT_THAT(s.broken(), Contains("13-attempts-add-up"));
+}
+
 TEST(CounterChecker, CountersGoBack) {
   Story s;
   const TaskId id = s.running_task(s.join("w1"));

@@ -138,7 +138,7 @@ DeadLetterRow take_dead_letter(Rows& rows) {
   DeadLetterRow row;
   const std::int64_t key = rows.number();
   row.attempt.epoch = {rows.unsigned_number()};
-  row.reason = take_text(rows, DeathReason::kWorkerQueueExpired);
+  row.reason = take_text(rows, DeathReason::kReleaseLimit);
   row.state = take_enum(rows, DeadLetterState::kDiscarded);
   row.at = {rows.number()};
   row.message = rows.text();
