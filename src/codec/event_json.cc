@@ -43,6 +43,7 @@ void write_event(std::string& out, const Event& event) {
   event.worker.empty() ? json.null() : json.text(event.worker.text);
   json.field("event", to_text(event.kind)).key("task_id");
   event.task ? json.raw(QuotedId(*event.task).view()) : json.null();
+  if (!event.task_name.empty()) json.field("task", event.task_name);
   json.key("data").begin_object();
   for (const auto& [name, value] : event.data) {
     const auto* number = std::get_if<std::int64_t>(&value);

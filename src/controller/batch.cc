@@ -45,6 +45,7 @@ void Batch::add(core::Effects&& effects, Instant now) {
   }
   append(replies, effects.replies);
   append(probes, effects.probes);
+  append(samples, effects.samples);
   self_check = self_check || effects.self_check;
 }
 

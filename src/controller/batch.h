@@ -28,7 +28,7 @@ class Batch {
   // Nothing to write: its answers need no commit of their own.
   bool writes_nothing() const;
   bool is_empty() const {
-    return writes_nothing() && replies.empty() && probes.empty() && !self_check;
+    return writes_nothing() && replies.empty() && probes.empty() && samples.empty() && !self_check;
   }
   std::size_t rows() const;
 
@@ -40,6 +40,7 @@ class Batch {
   std::vector<core::Probe> probes;
   std::vector<Event> events;  // for the metrics; the lines are in the commit
   bool self_check = false;
+  std::vector<core::Sample> samples;
   Duration health_pass;  // how long the pass over all workers took, when there was one
 
  private:

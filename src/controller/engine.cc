@@ -127,8 +127,8 @@ bool Engine::step_into(Batch& batch, const core::Command& command) {
     return false;
   }
   // Any step looks after what is due, so the pass may be part of whatever came first.
-  for (const Event& event : effects.events) {
-    if (event.kind != EventKind::kHealthPass) continue;
+  for (const core::Sample& sample : effects.samples) {
+    if (sample.kind != core::Sample::Kind::kHealthPass) continue;
     batch.health_pass = std::max(batch.health_pass, std::max(term_now() - now, micros(1)));
   }
   batch.add(std::move(effects), now);

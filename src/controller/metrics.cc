@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -34,22 +35,31 @@ const Histogram::BucketBoundaries kCommitSeconds{0.0005, 0.001, 0.002, 0.005, 0.
 const Histogram::BucketBoundaries kPassSeconds{0.0001, 0.0005, 0.001, 0.005, 0.01, 0.035, 0.1};
 const Histogram::BucketBoundaries kRows{1, 10, 100, 1'000, 10'000, 100'000};
 
-// Counters of one family by the value of one label, found without building the label again.
+// Metrics of one family by the value of one label, found without building the label again.
+template <class Metric = Counter>
 class ByLabel {
  public:
-  ByLabel(Family<Counter>& family, std::string label) : family_(family), label_(std::move(label)) {}
-  Counter& operator[](std::string_view value) {
+  ByLabel(Family<Metric>& family, std::string label) : family_(family), label_(std::move(label)) {}
+  Metric& operator[](std::string_view value) {
     const auto known = known_.find(value);
     if (known != known_.end()) return *known->second;
-    Counter& made = family_.Add({{label_, std::string(value)}});
+    Metric& made = add({{label_, std::string(value)}});
     known_.emplace(std::string(value), &made);
     return made;
   }
 
  private:
-  Family<Counter>& family_;
+  Metric& add(const Labels& labels) {
+    if constexpr (std::is_same_v<Metric, Histogram>) {
+      return family_.Add(labels, kSeconds);
+    } else {
+      return family_.Add(labels);
+    }
+  }
+
+  Family<Metric>& family_;
   std::string label_;
-  std::map<std::string, Counter*, std::less<>> known_;
+  std::map<std::string, Metric*, std::less<>> known_;
 };
 
 struct PerQueue {
@@ -78,22 +88,37 @@ struct Metrics::Families {
                                     .Name("vortex_task_duration_seconds")
                                     .Help("From the start of an attempt to its end")
                                     .Register(registry);
-  ByLabel timeouts{BuildCounter()
-                       .Name("vortex_task_timeouts_total")
-                       .Help("Attempts ended by a clock, by which one")
-                       .Register(registry),
-                   "kind"};
-  ByLabel recoveries{BuildCounter()
-                         .Name("vortex_recoveries_total")
-                         .Help("Workers whose tasks were taken back, by evidence")
+  ByLabel<> timeouts{BuildCounter()
+                         .Name("vortex_task_timeouts_total")
+                         .Help("Attempts ended by a clock, by which one")
+                         .Register(registry),
+                     "kind"};
+  ByLabel<Histogram> lateness{BuildHistogram()
+                                  .Name("vortex_task_timeout_lateness_seconds")
+                                  .Help("From a task's deadline to the moment it was acted on")
+                                  .Register(registry),
+                              "clock"};
+  ByLabel<Histogram> gaps{BuildHistogram()
+                              .Name("vortex_worker_heartbeat_gap_seconds")
+                              .Help("Since the last heartbeat, when a worker's standing changed")
+                              .Register(registry),
+                          "became"};
+  ByLabel<> disrupted{BuildCounter()
+                          .Name("vortex_tasks_disrupted_total")
+                          .Help("Attempts cut short by something other than their task, by cause")
+                          .Register(registry),
+                      "cause"};
+  ByLabel<> recoveries{BuildCounter()
+                           .Name("vortex_recoveries_total")
+                           .Help("Workers whose tasks were taken back, by evidence")
+                           .Register(registry),
+                       "evidence"};
+  ByLabel<> requeued{BuildCounter()
+                         .Name("vortex_tasks_requeued_total")
+                         .Help("Tasks taken back from workers that are gone, by evidence: what "
+                               "restarts and crashes disrupt")
                          .Register(registry),
                      "evidence"};
-  ByLabel requeued{BuildCounter()
-                       .Name("vortex_tasks_requeued_total")
-                       .Help("Tasks taken back from workers that are gone, by evidence: what "
-                             "restarts and crashes disrupt")
-                       .Register(registry),
-                   "evidence"};
   Counter& stale_refused = BuildCounter()
                                .Name("vortex_stale_results_refused_total")
                                .Help("Results of attempts that had lost their lease")
@@ -124,6 +149,7 @@ struct Metrics::Families {
   PerQueue& queue(const std::string& name);
   void count_tasks(const RowBatch& rows);
   void count_events(const std::vector<Event>& events);
+  void measure(const std::vector<core::Sample>& samples);
 };
 
 PerQueue& Metrics::Families::queue(const std::string& name) {
@@ -169,6 +195,24 @@ void Metrics::Families::count_events(const std::vector<Event>& events) {
   }
 }
 
+void Metrics::Families::measure(const std::vector<core::Sample>& samples) {
+  for (const core::Sample& sample : samples) {
+    switch (sample.kind) {
+      case core::Sample::Kind::kTimeoutLateness:
+        lateness[sample.label].Observe(seconds_of(sample.value));
+        break;
+      case core::Sample::Kind::kHeartbeatGap:
+        gaps[sample.label].Observe(seconds_of(sample.value));
+        break;
+      case core::Sample::Kind::kDisruption:
+        disrupted[sample.label].Increment();
+        break;
+      case core::Sample::Kind::kHealthPass:
+        break;  // timed by the engine: see Batch::health_pass
+    }
+  }
+}
+
 Metrics::Metrics(bool enabled) {
   if (enabled) families_ = std::make_unique<Families>();
 }
@@ -178,10 +222,12 @@ Metrics::~Metrics() = default;
 void Metrics::count(const Batch& batch, Duration commit_took) {
   if (!families_) return;
   const RowBatch& rows = batch.commit().rows;
-  families_->commit.Observe(seconds_of(commit_took));
+  families_->measure(batch.samples);
   if (batch.health_pass > Duration{}) {
     families_->health_pass.Observe(seconds_of(batch.health_pass));
   }
+  if (batch.writes_nothing()) return;
+  families_->commit.Observe(seconds_of(commit_took));
   families_->rows.Observe(static_cast<double>(batch.rows()));
   families_->count_tasks(rows);
   families_->count_events(batch.events);

@@ -208,7 +208,7 @@ void Wiring::committed(const Batch& batch, Duration took) {
     if (wrote == MonitorLog::Wrote::kFailed) note_monitor_failed();
     if (wrote == MonitorLog::Wrote::kBehind && !monitor_failed_) fill_monitor_log();
   }
-  if (!batch.writes_nothing()) metrics_.count(batch, took);
+  metrics_.count(batch, took);
 }
 
 void Wiring::loaded(std::uint64_t last_event) {

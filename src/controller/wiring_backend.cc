@@ -1,6 +1,9 @@
 // What the routes ask of the controller: commands to the engine, reads from the store.
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -30,6 +33,20 @@ void set_request(core::Command& command, RequestId request) {
         if constexpr (requires { c.request; }) c.request = request;
       },
       command);
+}
+
+// Everything there is, a page at a time; what cannot be read is left out.
+template <class Row, class ReadPage>
+std::vector<Row> all_pages(ReadPage read_page) {
+  std::vector<Row> rows;
+  store::PageRequest next{.limit = 10'000, .cursor = {}};
+  do {
+    auto page = read_page(next);
+    if (!page) break;
+    std::move(page->items.begin(), page->items.end(), std::back_inserter(rows));
+    next.cursor = std::move(page->next_cursor);
+  } while (!next.cursor.empty());
+  return rows;
 }
 
 }  // namespace
@@ -151,8 +168,10 @@ asio::awaitable<std::string> Wiring::metrics() {
   if (auto depths = co_await queues()) gauges.queues = std::move(*depths);
   co_await reads_.run([&gauges](store::Reader& reader) {
     if (auto totals = reader.totals(gauges.now)) gauges.totals = *totals;
-    if (auto workers = reader.workers({}, {1'000, {}})) gauges.workers = std::move(workers->items);
-    if (auto leases = reader.leases({}, {1'000, {}})) gauges.leases = std::move(leases->items);
+    gauges.workers = all_pages<store::WorkerView>(
+        [&](const store::PageRequest& page) { return reader.workers({}, page); });
+    gauges.leases = all_pages<PartitionLeaseRow>(
+        [&](const store::PageRequest& page) { return reader.leases({}, page); });
   });
   co_return metrics_.text(gauges);
 }

@@ -173,6 +173,29 @@ void die(Context& cx, TaskIx ix, DeathReason reason, std::string message) {
   finish_task(cx, ix, TaskEvent::kFailed, TaskState::kFailed);
 }
 
+// What ended an attempt that neither its task nor a clock did: the cost of restarts (CONTRACT A08).
+const char* disruption(const AttemptEnd& end, const Grant& grant) {
+  if (end.verdict == Verdict::kDrained) return "drain";
+  if (end.verdict == Verdict::kSelfFenced) return "self_fence";
+  if (end.verdict == Verdict::kLostInTransit) return grant.restored ? "controller_restart" : "lost";
+  if (end.verdict != Verdict::kWorkerLost || !end.evidence) return nullptr;
+  switch (*end.evidence) {
+    case Evidence::kExit:
+    case Evidence::kNewIncarnation:
+      return "worker_restart";
+    case Evidence::kGoodbye:
+      return "drain";
+    case Evidence::kOperator:
+      return "operator";
+    case Evidence::kReconciler:
+      return "controller_restart";
+    case Evidence::kHint:
+    case Evidence::kSilence:
+      break;
+  }
+  return "worker_silent";
+}
+
 void tell_end(Context& cx, TaskIx ix, WorkerIx worker, const AttemptEnd& end) {
   const Context::About about{.worker = worker, .task = ix, .run = {}};
   const auto attempts = std::int64_t{cx.task(ix).counters.attempts};
@@ -240,6 +263,9 @@ void end_attempt(Context& cx, TaskIx ix, const AttemptEnd& original) {
     return finish_task(cx, ix, TaskEvent::kCancelled, TaskState::kCancelled);
   }
   tell_end(cx, ix, grant.worker, end);
+  if (const char* cause = disruption(end, grant)) {
+    cx.measure(Sample::Kind::kDisruption, cause, {});
+  }
   const Next next = decide(cx, task, end);
   switch (next.kind) {
     case Next::Kind::kCompleted:

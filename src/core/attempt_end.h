@@ -7,6 +7,7 @@
 // all of them: what its run no longer wants is not queued again.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/context.h"
@@ -29,9 +30,10 @@ struct AttemptEnd {
   Blame blame = Blame::kNone;
   std::int32_t code = 0;
   std::string message;
-  RecoveryId recovery;           // the ledger entry this belongs to; 0: none
-  bool worker_took_part = true;  // false: the worker was never sent it and is not judged by it
-  Duration spread;               // ready again somewhere within this, when many come back at once
+  std::optional<Evidence> evidence;  // its worker is lost: what says so
+  RecoveryId recovery;               // the ledger entry this belongs to; 0: none
+  bool worker_took_part = true;      // false: the worker was never sent it and is not judged by it
+  Duration spread;  // ready again somewhere within this, when many come back at once
 };
 
 // The task is held; ends its attempt, frees the worker's slot and decides what follows.

@@ -44,6 +44,7 @@ void Context::event(EventKind kind, About about, std::initializer_list<EventFiel
   if (about.task.valid()) {
     const Task& t = task(about.task);
     e.task = id_of(t);
+    e.task_name = spec_of(t).name;
     e.run = e.task->run;
   }
   if (about.run.valid()) e.run = run(about.run).id;

@@ -56,6 +56,10 @@ class Context {
   void event(EventKind kind, About about, std::initializer_list<EventField> data = {},
              Severity severity = Severity::kInfo);
 
+  void measure(Sample::Kind kind, const char* label, Duration value) {
+    fx.samples.push_back({kind, label, value});
+  }
+
   void reply(RequestId request, ReplyBody body);
   void refuse(RequestId request, RefusalKind kind, std::string detail = {});
 

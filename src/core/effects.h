@@ -72,11 +72,25 @@ struct Probe {
   std::string address;
 };
 
+// What is measured and told to nobody: for the metrics alone.
+struct Sample {
+  enum class Kind : std::uint8_t {
+    kTimeoutLateness,  // from a deadline to what was done about it; by clock
+    kHeartbeatGap,  // since a worker was last heard, when its standing changed; by what it became
+    kDisruption,    // an attempt ended by a restart, not by its task; by cause
+    kHealthPass,    // one pass over all workers was part of this step
+  };
+  Kind kind = Kind::kHealthPass;
+  const char* label = "";  // a literal
+  Duration value;
+};
+
 struct Effects {
   RowBatch rows;
   std::vector<Event> events;
   std::vector<Reply> replies;
   std::vector<Probe> probes;
+  std::vector<Sample> samples;
   bool self_check = false;
   // The core found its own memory in a state that can not be: throw it away and load again.
   bool reload = false;

@@ -19,6 +19,7 @@ void suspect(Context& cx, WorkerIx ix, const char* why) {
   Worker& worker = cx.worker(ix);
   if (!worker.is_trusted()) return;
   worker.trust = Suspect{};
+  measure_gap(cx, worker, "suspect");
   cx.touch(ix);
   cx.event(EventKind::kHeartbeatStale, {.worker = ix, .task = {}, .run = {}},
            {{"reason", std::string(why)}}, Severity::kWarning);
@@ -52,6 +53,7 @@ Judged lease_end(const State& state, const Worker& worker) {
 
 void hear_worker(Context& cx, WorkerIx ix, Instant worker_clock) {
   Worker& worker = cx.worker(ix);
+  if (!worker.is_trusted() || worker.lost_pending) measure_gap(cx, worker, "recovered");
   worker.heard_at = cx.judged;
   if (planted(PlantedBug::kExpiryBySkewedClock)) {
     worker.heard_at = cx.state.clock.judged(worker_clock);
@@ -132,13 +134,26 @@ void on_worker_timer(Context& cx, WorkerIx ix) {
   refresh_worker_timer(cx, ix);
 }
 
+void measure_gap(Context& cx, const Worker& worker, const char* became) {
+  const bool heard = worker.last_heartbeat != kNever;
+  const Instant last = heard ? worker.last_heartbeat : worker.registered_at;
+  cx.measure(Sample::Kind::kHeartbeatGap, became, std::max(cx.now - last, Duration{}));
+}
+
 void on_health_pass(Context& cx) {
+  cx.measure(Sample::Kind::kHealthPass, "", {});
   std::string machines;
   for (const MachineId& id : cx.state.pass_machines)
     machines += (machines.empty() ? "" : ",") + id.text;
-  cx.event(
-      EventKind::kHealthPass, {},
-      {{"marked_offline", std::int64_t{cx.state.pass_marked}}, {"machines", std::move(machines)}});
+  // A line when there is something to tell, and one an hour as a sign of life.
+  const bool quiet = cx.state.pass_marked == 0 && machines.empty();
+  ++cx.state.health_passes.since_told;
+  if (cx.state.health_passes.is_due(!quiet, cx.state.policy.health_check_interval)) {
+    cx.event(EventKind::kHealthPass, {},
+             {{"marked_offline", std::int64_t{cx.state.pass_marked}},
+              {"machines", std::move(machines)},
+              {"passes", std::int64_t{cx.state.health_passes.tell()}}});
+  }
   cx.state.pass_marked = 0;
   cx.state.pass_machines.clear();
   for (std::uint32_t i = 0; i < cx.state.workers.size(); ++i) {

@@ -27,4 +27,7 @@ void on_worker_timer(Context& cx, WorkerIx ix);
 // The periodic pass: reports what was marked, and probes those that are quiet.
 void on_health_pass(Context& cx);
 
+// How long it had not been heard when its standing changed, for the metrics.
+void measure_gap(Context& cx, const Worker& worker, const char* became);
+
 }  // namespace vortex::core

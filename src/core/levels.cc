@@ -43,7 +43,7 @@ void on_level_progress(Context& cx, RunIx run_ix, std::uint32_t level) {
   const bool barrier = run.plan->spec.barrier_levels;
   bool passed = false;
   while (run.levels_passed < run.plan->levels && run.level_open[run.levels_passed] == 0) {
-    if (barrier && !level_really_complete(cx, run_ix, run.levels_passed)) break;
+    if (!level_really_complete(cx, run_ix, run.levels_passed)) break;
     if (run.levels_passed >= run.levels_known) announce(cx, run_ix);
     ++run.levels_passed;
     passed = true;

@@ -217,6 +217,18 @@ void correct_totals(Context& cx, RunIx ix, const RunImage& image) {
   cx.touch_counters();
 }
 
+// What was repaired stands between a start and an end in the log, as after any other pass.
+void frame_repairs(Context& cx, std::uint64_t first_seq) {
+  std::vector<Event>& events = cx.fx.events;
+  const auto is_fix = [](const Event& e) { return e.kind == EventKind::kStateReconcileFix; };
+  const auto fixes = std::count_if(events.begin(), events.end(), is_fix);
+  if (fixes == 0) return;
+  cx.event(EventKind::kStateReconcileStart, {}, {{"reason", std::string("load")}});
+  std::rotate(events.begin(), events.end() - 1, events.end());
+  for (Event& event : events) event.seq = first_seq++;
+  cx.event(EventKind::kStateReconcileComplete, {}, {{"findings", std::int64_t{fixes}}});
+}
+
 }  // namespace
 
 RunIx restore_run(Context& cx, const RunImage& image) {
@@ -283,6 +295,7 @@ State load(const Policy& policy, Term term, Instant now, std::uint64_t seed,
   settle(cx);
   start_own_timers(cx);
   cx.calling.clear();
+  frame_repairs(cx, image.counters.next_event);
   cx.write_rows();
   close_ended_runs(cx);
   repairs = std::move(cx.fx);

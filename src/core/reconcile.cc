@@ -188,17 +188,36 @@ void repair_held(Context& cx) {
   }
 }
 
-void on_reconcile_timer(Context& cx) {
-  arm(cx, OwnTimer::kReconcile, cx.state.policy.reconcile_interval);
-  cx.event(EventKind::kStateReconcileStart, {});
+bool gone_hold_work(const State& state) {
+  for (std::uint32_t i = 0; i < state.workers.size(); ++i) {
+    const Worker& worker = state.workers[{i}];
+    if (!is_present(worker.state) && !worker.held.empty()) return true;
+  }
+  return false;
+}
+
+void reconcile(Context& cx, Tell tell) {
+  QuietPasses& passes = cx.state.reconcile_passes;
+  ++passes.since_told;
+  const bool loud = tell == Tell::kAlways || gone_hold_work(cx.state);
+  bool told = passes.is_due(loud, cx.state.policy.reconcile_interval);
+  if (told) cx.event(EventKind::kStateReconcileStart, {});
   repair_held(cx);
   const auto findings = check_state(cx.state, Depth::kLight);
+  if (!told && !findings.empty()) told = true, cx.event(EventKind::kStateReconcileStart, {});
   for (const Finding& finding : findings) {
     cx.event(EventKind::kStateReconcileFix, {}, {{"what", finding.what}}, Severity::kError);
   }
   cx.fx.reload = !findings.empty();
+  if (!told) return;
   cx.event(EventKind::kStateReconcileComplete, {},
-           {{"findings", static_cast<std::int64_t>(findings.size())}});
+           {{"findings", static_cast<std::int64_t>(findings.size())},
+            {"passes", std::int64_t{passes.tell()}}});
+}
+
+void on_reconcile_timer(Context& cx) {
+  arm(cx, OwnTimer::kReconcile, cx.state.policy.reconcile_interval);
+  reconcile(cx, Tell::kWhenFound);
 }
 
 bool level_really_complete(Context& cx, RunIx ix, std::uint32_t level) {

@@ -22,10 +22,13 @@ struct Finding {
 
 std::vector<Finding> check_state(const State& state, Depth depth);
 
-// The periodic pass, with its events.
+// One light pass with its events. A pass that finds nothing is told of only when it was asked for,
+// or in sum once an hour.
+enum class Tell : std::uint8_t { kWhenFound, kAlways };
+void reconcile(Context& cx, Tell tell);
 void on_reconcile_timer(Context& cx);
 
-// Before a barrier is passed: is every node of the level really done?
+// Before a level is passed: is every node of the level really done?
 bool level_really_complete(Context& cx, RunIx run, std::uint32_t level);
 
 // Tasks assigned to workers that are gone are taken back.

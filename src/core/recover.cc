@@ -8,6 +8,7 @@
 #include "core/assign.h"
 #include "core/attempt_end.h"
 #include "core/brake.h"
+#include "core/evidence.h"
 #include "core/leases.h"
 #include "core/planted_core.h"
 #include "core/report.h"
@@ -68,6 +69,7 @@ void take_back(Context& cx, WorkerIx ix, RecoveryId recovery, Evidence evidence,
     end.message = "worker '" + cx.worker(ix).info->id.text +
                   "' was lost (evidence: " + std::string(to_text(evidence)) + ")";
     end.recovery = recovery;
+    end.evidence = evidence;
     end.spread = spread;
     end_attempt(cx, t, end);
   }
@@ -99,7 +101,7 @@ void end_life(Context& cx, WorkerIx ix, Evidence evidence) {
   worker.lost_pending = false;
   worker.trust = Trusted{};
   const bool goodbye = evidence == Evidence::kGoodbye;
-  if (!goodbye) ++worker.times_lost;
+  if (!goodbye) ++worker.times_lost, measure_gap(cx, worker, "offline");
   set_worker_state(cx, ix, goodbye ? WorkerState::kInactive : WorkerState::kOffline);
   cx.state.timers.clear({TimerKind::kWorker, ix.value});
   if (!goodbye) ++cx.state.pass_marked;

@@ -75,6 +75,11 @@ Duration stale_limit(Context& cx, const Task& task) {
   return cx.spec_of(task).stale_after.value_or(cx.state.policy.stale_after);
 }
 
+const char* clock_name(StopReason why) {
+  if (why == StopReason::kStale) return "stale";
+  return why == StopReason::kNotStarted ? "not_started" : "execution";
+}
+
 AttemptEnd from_stop(Context& cx, const Task& task, StopReason stop) {
   switch (stop) {
     case StopReason::kStale:
@@ -161,7 +166,11 @@ class Apply {
 
   void operator()(const TimedOut&) const {
     start(cx_, ix_);
-    end_attempt(cx_, ix_, from_stop(cx_, cx_.task(ix_), StopReason::kExecutionTimeout));
+    const Task& task = cx_.task(ix_);
+    const Instant deadline = std::get<Running>(task.phase).started + run_limit(cx_, task);
+    cx_.measure(Sample::Kind::kTimeoutLateness, clock_name(StopReason::kExecutionTimeout),
+                std::max(cx_.now - deadline, Duration{}));
+    end_attempt(cx_, ix_, from_stop(cx_, task, StopReason::kExecutionTimeout));
   }
 
  private:
@@ -224,6 +233,17 @@ void watch_running(Context& cx, TaskIx ix) {
   cx.state.timers.set({TimerKind::kTask, ix.value}, at);
 }
 
+namespace {
+
+// A clock of the task ran out: how long ago, by true time, for the metrics.
+void act_on_timeout(Context& cx, TaskIx ix, StopReason why, Instant deadline) {
+  cx.measure(Sample::Kind::kTimeoutLateness, clock_name(why),
+             std::max(cx.now - deadline, Duration{}));
+  request_stop(cx, ix, why);
+}
+
+}  // namespace
+
 void end_stopped(Context& cx, TaskIx ix) {
   const Task& task = cx.task(ix);
   end_attempt(cx, ix, from_stop(cx, task, task.grant()->stop));
@@ -247,16 +267,20 @@ void on_held_timer(Context& cx, TaskIx ix) {
       return end_attempt(cx, ix, from_stop(cx, task, StopReason::kNotStarted));
     }
     REACHED("core: scheduled task asked back because it was not started");
-    return request_stop(cx, ix, StopReason::kNotStarted);
+    return act_on_timeout(cx, ix, StopReason::kNotStarted,
+                          grant.granted_at + scheduled_timeout(cx, task));
   }
   const Judged stale_at = running->progress_at + stale_limit(cx, task);
   if (running->watched && cx.judged >= stale_at) {
     REACHED("core: stale task asked to stop");
-    return request_stop(cx, ix, StopReason::kStale);
+    return act_on_timeout(cx, ix, StopReason::kStale, cx.state.clock.term_time(stale_at));
   }
   const Judged last = running->started_at + run_limit(cx, task) + cx.state.policy.kill_time +
                       cx.state.policy.heartbeat_interval * 2;
-  if (cx.judged >= last) return request_stop(cx, ix, StopReason::kExecutionTimeout);
+  if (cx.judged >= last) {
+    return act_on_timeout(cx, ix, StopReason::kExecutionTimeout,
+                          running->started + run_limit(cx, task));
+  }
   watch_running(cx, ix);
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -57,6 +58,15 @@ struct OpenDeadLetter {
   std::string message;
 };
 
+// Passes that run often and mostly find nothing: told of when they do, and once an hour in sum.
+struct QuietPasses {
+  std::uint32_t since_told = 0;  // this one included
+  bool is_due(bool found, Duration interval) const {
+    return found || interval * since_told >= hours(1);
+  }
+  std::uint32_t tell() { return std::exchange(since_told, 0); }
+};
+
 struct State {
   State(const Policy& p, Term t, Instant now, std::uint64_t seed)
       : policy(p), term(t), clock(now), rng(seed) {}
@@ -90,6 +100,8 @@ struct State {
   Judged silence_floor;  // no silence before this counts: an outage or a new term ended here
   std::vector<std::pair<Judged, WorkerIx>> weak_losses;  // by hint or silence, within one lease
 
+  QuietPasses health_passes;
+  QuietPasses reconcile_passes;
   // What the current health pass has seen so far (CONTRACT C04).
   std::uint32_t pass_marked = 0;
   std::vector<MachineId> pass_machines;

@@ -84,6 +84,7 @@ struct Event {
   Severity severity = Severity::kInfo;
   WorkerId worker;
   std::optional<TaskId> task;
+  std::string task_name;  // of its node, as its DAG calls it; empty: no task
   std::optional<RunId> run;
   std::vector<EventField> data;
 };

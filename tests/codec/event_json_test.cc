@@ -33,6 +33,14 @@ TEST(EventJson, M06_OneObjectALineInTheKnownOrder) {
             "\n");
 }
 
+TEST(EventJson, M06_ALineCarriesTheNameOfItsTask) {
+  Event event = timeout_event();
+  event.task_name = "RES-L2-001";
+  std::string out;
+  write_event(out, event);
+  EXPECT_TRUE(out.contains(R"("task_id":"r1-L0-0","task":"RES-L2-001","data":)")) << out;
+}
+
 TEST(EventJson, M06_WhatIsNotConcernedIsNull) {
   Event event;
   event.kind = EventKind::kHealthPass;

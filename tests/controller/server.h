@@ -73,6 +73,7 @@ class TestWorker {
   boost::json::object report(const Given& given, const std::string& kind,
                              const std::string& more = {});
   int last_status() const { return last_status_; }
+  std::string incarnation() const { return std::to_string(incarnation_); }
 
  private:
   TestServer& server_;

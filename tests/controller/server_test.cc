@@ -3,6 +3,7 @@
 #include "tests/controller/server.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -167,7 +168,53 @@ TEST(Server, A08_MetricsCountWhatWasCommitted) {
   EXPECT_TRUE(text.contains("vortex_leader 1"));
 }
 
-// It writes no row of its own, only an event: that must not hide it.
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(Server, A08_MetricsListEveryWorkerAndEveryLease) {
+  TestServer server;
+  TestWorker worker(server, "w1");
+  server.stop();
+  const std::string many =
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) ";
+  const std::string columns =
+      "name, last_heartbeat, created_at, incarnation, suspect, cordoned, times_lost, machine, "
+      "zone, "
+      "worker_group, address, version, metadata, slots, abilities";
+  const std::string sql = many + "INSERT INTO workers (id, state, " + columns +
+                          ") SELECT 'x' || i, 'INACTIVE', " + columns + " FROM workers, n; " +
+                          many + "INSERT INTO partition_leases SELECT 't', i, 'a', 1, NULL FROM n;";
+  ASSERT_EQ(std::system(("sqlite3 '" + server.database() + "' \"" + sql + "\"").c_str()), 0);
+  server.start();
+  const std::string text = server.get("/metrics").text;
+  EXPECT_EQ(count_of(text, "\nvortex_worker_up{"), 2501U);
+  EXPECT_EQ(count_of(text, "\nvortex_lease_epoch{"), 2500U);
+  EXPECT_TRUE(text.contains("\nvortex_partitions 2500\n"));
+}
+
+TEST(Server, A08_MetricsTellHowLateAndHowLongAndWhatWasDisrupted) {
+  TestServer server;
+  TestWorker worker(server, "w1");
+  server.submit(R"({"a": {"run": ["true"], "timeout": "1ms", "retry": {"attempts": 0}},
+                    "b": {"run": ["true"]}})");
+  const auto late = worker.take();
+  worker.report(late, "started");
+  worker.report(late, "timed_out");
+  const auto given = worker.take();
+  worker.report(given, "started");
+  server.post("/api/workers/w1/exited", R"({"incarnation": )" + worker.incarnation() + "}");
+  const std::string text = server.get("/metrics").text;
+  EXPECT_TRUE(text.contains("vortex_task_timeout_lateness_seconds_count{clock=\"execution\"} 1"))
+      << text;
+  EXPECT_TRUE(text.contains("vortex_worker_heartbeat_gap_seconds_count{became=\"offline\"} 1"))
+      << text;
+  EXPECT_TRUE(text.contains("vortex_tasks_disrupted_total{cause=\"worker_restart\"} 1")) << text;
+}
+
+// A pass that finds nothing writes nothing: that must not hide it.
 TEST(Server, M02_ThePassOverAllWorkersIsMeasured) {
   TestServer server;
   const auto counted = [&] {

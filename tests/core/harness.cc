@@ -100,6 +100,7 @@ void World::record(Effects& fx) {
   mirror.apply(fx.rows);
   std::move(fx.events.begin(), fx.events.end(), std::back_inserter(events));
   std::move(fx.probes.begin(), fx.probes.end(), std::back_inserter(probes));
+  samples.insert(samples.end(), fx.samples.begin(), fx.samples.end());
   self_checks += fx.self_check ? 1 : 0;
   EXPECT_TRUE(expect_reload || !fx.reload) << "the core wants to be loaded again";
   for (Reply& reply : fx.replies) route(std::move(reply));
@@ -324,6 +325,14 @@ std::vector<Event> World::take_all(EventKind kind) {
 std::size_t World::count(EventKind kind) const {
   return static_cast<std::size_t>(std::count_if(
       events.begin(), events.end(), [kind](const Event& event) { return event.kind == kind; }));
+}
+
+std::vector<Duration> World::measured(Sample::Kind kind, std::string_view label) const {
+  std::vector<Duration> values;
+  for (const Sample& sample : samples) {
+    if (sample.kind == kind && sample.label == label) values.push_back(sample.value);
+  }
+  return values;
 }
 
 Probe World::take_probe() {

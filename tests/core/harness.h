@@ -123,6 +123,8 @@ class World {
   std::vector<Event> take_all(EventKind kind);
   std::size_t count(EventKind kind) const;
   Probe take_probe();
+  // What was measured under this label so far.
+  std::vector<Duration> measured(Sample::Kind kind, std::string_view label) const;
   void take_self_check();
   // From here on nobody needs to take events of these kinds.
   void ignore(std::initializer_list<EventKind> kinds) { ignored_.insert(kinds); }
@@ -148,6 +150,7 @@ class World {
   std::deque<Reply> replies;
   std::deque<Event> events;
   std::deque<Probe> probes;
+  std::vector<Sample> samples;  // nobody has to take them
   std::uint32_t self_checks = 0;
   std::map<std::string, Hand> hands;
 

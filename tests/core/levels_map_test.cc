@@ -54,6 +54,22 @@ TEST_F(Levels, M04_ALevelIsCheckedThoroughlyBeforeTheBarrierIsPassed) {
   complete(w, take_assignment(w));
 }
 
+TEST_F(Levels, M06_EveryLevelIsCheckedBeforeItIsPassedWithABarrierOrWithout) {
+  for (const bool barrier : {true, false}) {
+    Hand& w = join(barrier ? "with" : "without", 4);
+    submit(two_levels(barrier));
+    while (!w.held.empty()) complete(w, take_assignment(w));
+    w.silent = true;
+    const auto checks = take_all(EventKind::kLevelCheck);
+    ASSERT_EQ(checks.size(), 2u);
+    EXPECT_EQ(number(checks[0], "dag_level"), 0);
+    EXPECT_EQ(number(checks[1], "dag_level"), 1);
+    EXPECT_EQ(take_all(EventKind::kLevelComplete).size(), 2u);
+    ask_done(CordonWorker{{}, w.id(), true});
+  }
+  ignore_everything_from_here();
+}
+
 TEST_F(Levels, AFailedTaskEndsItsLevelAndTheNextStartsByItsOwnRule) {
   Hand& w = join("w", 4);
   DagSpec spec = dag({with_retries(node("a"), 0), node("b"), node("c", {"a"}), node("d", {"b"})});

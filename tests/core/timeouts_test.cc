@@ -153,6 +153,28 @@ TEST_F(Timeouts, A01_WhatADrainingWorkerGivesBackIsNeverHeldAgainstTheTask) {
   complete(last, take_assignment(last));
 }
 
+TEST_F(Timeouts, A08_HowLateATimeoutWasActedOnIsMeasuredInTrueTime) {
+  Hand& w = join("w");
+  submit({node("a")});
+  take_assignment(w);
+  advance(policy.scheduled_timeout - seconds(1));
+  vanish(seconds(20));  // the controller itself is away
+  advance(seconds(2));
+  obey(w, StopOrder::Why::kNotStartedInTime);
+  const auto late = measured(Sample::Kind::kTimeoutLateness, "not_started");
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_GE(late.front(), seconds(19));
+  EXPECT_LE(late.front(), seconds(21));
+  take(EventKind::kTaskTimeout);
+  advance(seconds(2));
+  const Attempt again = take_and_start(w);
+  advance(policy.execution_timeout + millis(300));
+  end(w, again, TimedOut{});
+  EXPECT_EQ(measured(Sample::Kind::kTimeoutLateness, "execution"),
+            std::vector<Duration>{millis(300)});
+  ignore_everything_from_here();
+}
+
 TEST_F(Timeouts, AStopThatNobodyConfirmsIsTakenAsDoneAfterAFullLease) {
   Hand& deaf = join("deaf");
   const RunId run = submit({node("a")});
