@@ -86,6 +86,7 @@ class Agent {
   void handle(ProcessStarted& started);
   void handle(ProcessCouldNotStart& failed);
   void handle(ProcessProgress& progress);
+  void handle(ProcessOutput& output);
   void handle(ProcessCheckpoint& checkpoint);
   void handle(ProcessExited& exited);
   void handle(DrainRequested& drain);

@@ -84,6 +84,11 @@ void HeldTable::progressed(Attempt attempt, Progress progress) {
   if (it != entries_.end()) it->second.progress = std::move(progress);
 }
 
+void HeldTable::wrote(Attempt attempt, std::uint64_t bytes) {
+  const auto it = entries_.find(attempt);
+  if (it != entries_.end()) it->second.output_bytes = bytes;
+}
+
 bool HeldTable::is_live(Attempt attempt) const {
   const HeldState* state = state_of(attempt);
   return state != nullptr && !is<Ended>(*state) && !is_silenced(*state);
@@ -139,7 +144,7 @@ std::vector<HeldTask> HeldTable::list() const {
   std::vector<HeldTask> held;
   held.reserve(entries_.size());
   for (const auto& [attempt, entry] : entries_) {
-    if (!is_silenced(entry.state)) held.push_back({attempt, entry.progress});
+    if (!is_silenced(entry.state)) held.push_back({attempt, entry.progress, entry.output_bytes});
   }
   return held;
 }

@@ -65,6 +65,7 @@ class HeldTable {
   // True: it is news that it runs.
   bool started(Attempt attempt, Instant now);
   void progressed(Attempt attempt, Progress progress);
+  void wrote(Attempt attempt, std::uint64_t bytes);
   // Still worth a report: it has or will have processes and was not killed without a word.
   bool is_live(Attempt attempt) const;
 
@@ -107,6 +108,7 @@ class HeldTable {
   struct Entry {
     HeldState state;
     std::optional<Progress> progress;
+    std::optional<std::uint64_t> output_bytes = {};
   };
   using Entries = std::map<Attempt, Entry>;
 

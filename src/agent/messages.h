@@ -62,6 +62,11 @@ struct ProcessProgress {
   Attempt attempt;
   Progress progress;
 };
+// All that it has written so far; told now and then, where output counts as life.
+struct ProcessOutput {
+  Attempt attempt;
+  std::uint64_t bytes = 0;
+};
 struct ProcessCheckpoint {
   Attempt attempt;
   std::string data;
@@ -87,8 +92,8 @@ struct ReleaseNow {};      // leave without waiting for what runs
 struct Tick {};            // at next_wake() or sooner
 
 using Input = std::variant<Start, RegisterAnswer, SyncAnswer, CallFailed, ProcessStarted,
-                           ProcessCouldNotStart, ProcessProgress, ProcessCheckpoint, ProcessExited,
-                           DrainRequested, ReleaseNow, Tick>;
+                           ProcessCouldNotStart, ProcessProgress, ProcessOutput, ProcessCheckpoint,
+                           ProcessExited, DrainRequested, ReleaseNow, Tick>;
 
 // ---- Outputs ----
 

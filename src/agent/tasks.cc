@@ -70,6 +70,8 @@ void Agent::handle(ProcessProgress& progress) {
   held_.progressed(progress.attempt, std::move(progress.progress));
 }
 
+void Agent::handle(ProcessOutput& output) { held_.wrote(output.attempt, output.bytes); }
+
 void Agent::handle(ProcessCheckpoint& checkpoint) {
   if (!held_.is_live(checkpoint.attempt)) return;
   reports_.add({checkpoint.attempt, Checkpoint{std::move(checkpoint.data)}});

@@ -125,6 +125,7 @@ constexpr Field kHeld[] = {
     text("task", "its id"),
     integer("epoch", "of the attempt"),
     optional(object("progress", "Progress", "as the task wrote it; absent: nothing yet")),
+    optional(integer("output_bytes", "all it has written; where the assignment has report_output")),
 };
 constexpr Field kReport[] = {
     text("task", "its id"),

@@ -23,6 +23,8 @@ LoadedSettings finished(const SettingsDraft& draft, std::vector<std::string> not
                                 .unit = std::string(unit_name(spec.kind)),
                                 .origin = slot.origin});
   }
+  loaded.settings.controller.task_stale_for_all =
+      draft.given("controller.task_stale_timeout_seconds");
   return loaded;
 }
 

@@ -69,7 +69,9 @@ constexpr SettingSpec kRows[] = {
      .kind = SettingKind::kSeconds,
      .fallback = "600",
      .range = {60, 3600},
-     .doc = "A running task that shows no progress for this long is timed out and queued again.",
+     .doc = "A running task that shows no progress for this long is timed out and queued again. "
+            "By default only tasks that have reported progress are judged; once this is set, by "
+            "file, environment or flag, it holds for every task. `stale_after` of a task wins.",
      .store = kStore<&C::task_stale_timeout>},
     {.section = "controller",
      .key = "worker_queue_ttl_secs",

@@ -18,6 +18,7 @@
 //     "queue": "default", "priority": 0, "labels": {"gpu": "a100"}, "runtime": "", "worker": "",
 //     "resources": {"cpu": 1.5, "memory": "512MiB", "named": {"licence": 1}},
 //     "exclusive": false, "timeout": "5m", "scheduled_timeout": "1m", "stale_after": "30s",
+//     "stale_counts": ["progress", "output"],
 //     "map": {"over": ["a", "b"],        or {"range": {"from": 1, "to": 10, "step": 1}}
 //             "as": "item", "max_parallel": 16, "max_failures": 5},
 //     "outputs": ["files"]}}}

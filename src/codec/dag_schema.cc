@@ -153,7 +153,10 @@ std::vector<Key> shared_keys() {
       {"exclusive", text(kFlag), "Never two copies at once, at the price of slower recovery."},
       {"timeout", text(kDuration), "The longest that one attempt may run."},
       {"scheduled_timeout", text(kDuration), "The longest wait between hand-over and start."},
-      {"stale_after", text(kDuration), "Without progress for so long it counts as stuck."},
+      {"stale_after", text(kDuration), "Without a sign of life for so long it counts as stuck."},
+      {"stale_counts",
+       fmt::format(R"({{"type":"array","minItems":1,"items":{}}})", words(kStaleSigns)),
+       "What counts as a sign of life: progress (the default), output, or both."},
   };
 }
 

@@ -182,6 +182,22 @@ void read_more_labels(Reading& in, NodeIx node, TaskDraft& out) {
   std::ranges::sort(out.spec.requirements.labels);
 }
 
+void read_stale_counts(Reading& in, NodeIx node, TaskDraft& out) {
+  if (!is_array(in, node)) return;
+  StaleCounts counts{.progress = false, .output = false};
+  in.document().each_item(node, [&](NodeIx item) {
+    if (in.full()) return;
+    StaleSign sign{};
+    read_word(in, item, kStaleSigns, sign);
+    (sign == StaleSign::kOutput ? counts.output : counts.progress) = true;
+  });
+  if (in.document().count(node) == 0) {
+    return in.problem(node, "stale_counts is empty: nothing could show that the task is alive",
+                      "list progress, output or both");
+  }
+  out.spec.stale_counts = counts;
+}
+
 constexpr Field<TaskDraft> kSharedFields[] = {
     {"shell",
      [](Reading& in, NodeIx node, TaskDraft& out) {
@@ -216,6 +232,7 @@ constexpr Field<TaskDraft> kSharedFields[] = {
      }},
     {"stale_after", [](Reading& in, NodeIx node,
                        TaskDraft& out) { read_timeout(in, node, out.spec.stale_after); }},
+    {"stale_counts", read_stale_counts},
 };
 
 // ---- members of YAML only ----

@@ -37,6 +37,12 @@ inline constexpr std::array<Word<ParamType>, 5> kParamTypes{{
     {"object", ParamType::kObject},
 }};
 
+enum class StaleSign : std::uint8_t { kProgress, kOutput };
+inline constexpr std::array<Word<StaleSign>, 2> kStaleSigns{{
+    {"progress", StaleSign::kProgress},
+    {"output", StaleSign::kOutput},
+}};
+
 inline constexpr std::array<Word<bool>, 1> kBarriers{{{"levels", true}}};
 
 }  // namespace vortex::codec

@@ -67,6 +67,14 @@ void write_requirements(JsonWriter& json, const NodeSpec& node) {
   write_resources(json, wanted.resources);
 }
 
+void write_stale_counts(JsonWriter& json, StaleCounts counts) {
+  if (counts == StaleCounts{}) return;
+  json.key("stale_counts").begin_array();
+  if (counts.progress) json.text(word_for(kStaleSigns, StaleSign::kProgress));
+  if (counts.output) json.text(word_for(kStaleSigns, StaleSign::kOutput));
+  json.end_array();
+}
+
 void write_task(JsonWriter& json, const NodeSpec& node) {
   json.key(node.name).begin_object();
   write_texts(json, "needs", node.needs);
@@ -80,6 +88,7 @@ void write_task(JsonWriter& json, const NodeSpec& node) {
   write_timeout(json, "timeout", node.execution_timeout);
   write_timeout(json, "scheduled_timeout", node.scheduled_timeout);
   write_timeout(json, "stale_after", node.stale_after);
+  write_stale_counts(json, node.stale_counts);
   if (node.map) write_map(json, *node.map);
   write_texts(json, "outputs", node.outputs);
   json.end_object();

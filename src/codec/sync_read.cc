@@ -34,6 +34,8 @@ constexpr Field<HeldTask> kHeldFields[] = {
      [](Reading& in, NodeIx node, HeldTask& out) { read_strong(in, node, out.attempt.epoch); },
      kRequired},
     {"progress", read_progress},
+    {"output_bytes", [](Reading& in, NodeIx node,
+                        HeldTask& out) { read_number(in, node, out.output_bytes.emplace()); }},
 };
 
 // Which members count depends on the kind, and that may stand last.

@@ -55,6 +55,8 @@ constexpr Field<Draft> kAssignmentFields[] = {
      [](Reading& in, NodeIx node, Draft& out) { read_texts(in, node, out.order.outputs); }},
     {"map", [](Reading& in, NodeIx node,
                Draft& out) { read_object(in, node, "", kMapFields, out.order.map.emplace()); }},
+    {"report_output",
+     [](Reading& in, NodeIx node, Draft& out) { read_flag(in, node, out.order.report_output); }},
     {"timeout_ms", [](Reading& in, NodeIx node,
                       Draft& out) { read_millis(in, node, out.assignment.execution_timeout); }},
     {"kill_grace_ms", [](Reading& in, NodeIx node,

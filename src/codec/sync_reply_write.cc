@@ -34,6 +34,7 @@ struct Definition {
   const CommandLine& command;
   const Resources& resources;
   const std::vector<std::string>& outputs;
+  bool report_output = false;
 };
 
 // What the process is given, in one list: a shell is only the program that reads the script.
@@ -53,6 +54,7 @@ void write_definition(JsonWriter& json, const Definition& what) {
   write_whole_command(json, what.command);
   write_resources(json, what.resources);
   write_texts(json, "outputs", what.outputs);
+  if (what.report_output) json.field("report_output", true);
 }
 
 // Where in the text the definition of a node already stands. Fixed in size: two nodes that want the
@@ -119,8 +121,9 @@ class AssignmentWriter {
     const NodeSpec& spec = work.plan->node_spec(work.node);
     if (work.command) {
       // Its values are its own: nothing to copy, and nothing for others to copy.
-      write_definition(json_, {spec.name, work.plan->spec.name, *work.command,
-                               spec.requirements.resources, spec.outputs});
+      write_definition(json_,
+                       {spec.name, work.plan->spec.name, *work.command, spec.requirements.resources,
+                        spec.outputs, spec.stale_counts.output});
     } else {
       write_shared(work, spec);
     }
@@ -136,12 +139,13 @@ class AssignmentWriter {
     }
     const std::size_t at = out_.size();
     write_definition(json_, {spec.name, work.plan->spec.name, spec.command,
-                             spec.requirements.resources, spec.outputs});
+                             spec.requirements.resources, spec.outputs, spec.stale_counts.output});
     entry = {.plan = work.plan.get(), .node = work.node, .at = at, .bytes = out_.size() - at};
   }
 
   void write_order(const WorkOrder& order) {
-    write_definition(json_, {order.task, order.dag, order.command, order.resources, order.outputs});
+    write_definition(json_, {order.task, order.dag, order.command, order.resources, order.outputs,
+                             order.report_output});
     if (order.map) write_map(json_, *order.map);
   }
 
@@ -231,6 +235,7 @@ WorkOrder order_from(const PlannedWork& work, const Attempt& attempt) {
   if (order.map) order.map->as = MapItem{}.as;
   order.resources = spec.requirements.resources;
   order.outputs = spec.outputs;
+  order.report_output = spec.stale_counts.output;
   return order;
 }
 

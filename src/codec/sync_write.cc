@@ -59,6 +59,7 @@ void write_held(JsonWriter& json, const HeldTask& held) {
     if (!held.progress->step.empty()) json.field("step", std::string_view(held.progress->step));
     json.end_object();
   }
+  if (held.output_bytes) json.field("output_bytes", *held.output_bytes);
   json.end_object();
 }
 

@@ -76,6 +76,7 @@ class Digest {
     hash_.add(r.started.us);
     add(r.started_at);
     add(r.progress_at);
+    hash_.add(r.output_bytes);
     hash_.add(r.percent * 2u + r.watched);
   }
   void add_phase(const Final& f) { hash_.add(static_cast<std::uint64_t>(f.outcome)); }

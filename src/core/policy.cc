@@ -14,6 +14,7 @@ Policy make_policy(const Settings& settings) {
   policy.scheduled_timeout = c.scheduled_timeout;
   policy.execution_timeout = c.task_timeout;
   policy.stale_after = c.task_stale_timeout;
+  policy.stale_for_all = c.task_stale_for_all;
   policy.reconnect_grace = c.reconnect_grace;
   policy.worker_queue_ttl = c.worker_queue_ttl;
   policy.keep_away = std::min(policy.keep_away, c.heartbeat_timeout / 2);

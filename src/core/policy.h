@@ -21,6 +21,7 @@ struct Policy {
   Duration scheduled_timeout = seconds(300);  // S: handed out but not started
   Duration execution_timeout = hours(1);
   Duration stale_after = seconds(600);    // without progress, once a task has shown any
+  bool stale_for_all = false;             // or from its start, whether it has or not
   Duration reconnect_grace = seconds(2);  // from a hint to the reclaim
   Duration worker_queue_ttl = seconds(300);
   Duration keep_away = seconds(5);  // how long a retry waits for a worker other than the last

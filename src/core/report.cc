@@ -29,7 +29,7 @@ void start(Context& cx, TaskIx ix) {
   running.progress_at = cx.judged;
   // Whoever asks for a watchdog is watched from the start; else only once it has shown progress,
   // because silence of a program that never speaks says nothing.
-  running.watched = cx.spec_of(task).stale_after.has_value();
+  running.watched = cx.spec_of(task).stale_after.has_value() || cx.state.policy.stale_for_all;
   move_task(cx, ix, TaskEvent::kStarted, running);
   cx.event(EventKind::kTaskStarted, {.worker = running.grant.worker, .task = ix, .run = {}},
            {{"attempts", std::int64_t{task.counters.attempts}}});
@@ -118,7 +118,7 @@ class Apply {
     start(cx_, ix_);
     task.notes_for_writing().checkpoint = checkpoint.data;
     auto& running = std::get<Running>(task.phase);
-    running.progress_at = cx_.judged;
+    if (cx_.spec_of(task).stale_counts.progress) running.progress_at = cx_.judged;
     cx_.fx.rows.task_data.push_back({cx_.id_of(task), task.epoch, checkpoint.data, std::nullopt});
   }
 

@@ -47,11 +47,23 @@ void show_progress(Context& cx, TaskIx ix, const Progress& progress) {
   if (running == nullptr) return;
   const bool same_step = task.notes ? task.notes->step == progress.step : progress.step.empty();
   if (running->watched && running->percent == progress.percent && same_step) return;
-  running->watched = true;
   running->percent = progress.percent;
-  running->progress_at = cx.judged;
+  if (cx.spec_of(task).stale_counts.progress) {
+    running->watched = true;
+    running->progress_at = cx.judged;
+  }
   if (!same_step) task.notes_for_writing().step = progress.step;
   cx.touch(ix);
+  watch_running(cx, ix);
+}
+
+void show_output(Context& cx, TaskIx ix, std::uint64_t bytes) {
+  auto* running = std::get_if<Running>(&cx.task(ix).phase);
+  if (running == nullptr || bytes == running->output_bytes) return;
+  if (!cx.spec_of(cx.task(ix)).stale_counts.output) return;
+  running->output_bytes = bytes;
+  running->watched = true;
+  running->progress_at = cx.judged;
   watch_running(cx, ix);
 }
 
@@ -73,6 +85,7 @@ void read_held(Context& cx, WorkerIx ix, const std::vector<HeldTask>& held) {
     }
     name(*cx.task(task).grant());
     if (item.progress) show_progress(cx, task, *item.progress);
+    if (item.output_bytes) show_output(cx, task, *item.output_bytes);
   }
 }
 

@@ -57,11 +57,12 @@ struct Scheduled {
 
 struct Running {
   Grant grant;
-  Instant started;     // true time, for people
-  Judged started_at;   // the same as the deadlines count it
-  Judged progress_at;  // the last time something moved
+  Instant started;                 // true time, for people
+  Judged started_at;               // the same as the deadlines count it
+  Judged progress_at;              // the last time something moved
+  std::uint64_t output_bytes = 0;  // as last told, where output counts as life
   std::uint8_t percent = 0;
-  bool watched = false;  // has shown progress, so the watchdog may judge it
+  bool watched = false;  // has shown progress, or is to be judged without: the watchdog may
 };
 
 struct Final {

@@ -83,6 +83,13 @@ struct CommandLine {
   std::string workdir;
 };
 
+// What shows that an attempt is alive and keeps it from counting as stuck.
+struct StaleCounts {
+  bool progress = true;  // percent, step or checkpoint
+  bool output = false;   // whatever it writes to stdout or stderr
+  friend bool operator==(StaleCounts, StaleCounts) = default;
+};
+
 struct NodeSpec {
   std::string name;
   std::vector<std::string> needs;
@@ -94,6 +101,7 @@ struct NodeSpec {
   std::optional<Duration> execution_timeout;
   std::optional<Duration> scheduled_timeout;
   std::optional<Duration> stale_after;
+  StaleCounts stale_counts = {};
   std::optional<MapSpec> map;
   CommandLine command;
   std::vector<std::string> outputs;

@@ -90,7 +90,9 @@ Complaint complain_of_schedule(const NodeSpec& node) {
   if (auto c = complain_of_number("priority", node.priority, -kPriorityMax, kPriorityMax)) return c;
   if (auto c = complain_of_timeout("execution timeout", node.execution_timeout)) return c;
   if (auto c = complain_of_timeout("scheduled_timeout", node.scheduled_timeout)) return c;
-  return complain_of_timeout("stale_after", node.stale_after);
+  if (auto c = complain_of_timeout("stale_after", node.stale_after)) return c;
+  if (node.stale_counts.progress || node.stale_counts.output) return std::nullopt;
+  return "stale_counts is empty: nothing could show that the task is alive";
 }
 
 Complaint complain_of_range(const MapRange& range) {

@@ -16,6 +16,7 @@ namespace vortex {
 namespace {
 
 constexpr std::uint64_t kMapAsFollows = 0xFFFF'FFFF'0000'0001;
+constexpr std::uint64_t kStaleCountsFollow = 0xFFFF'FFFF'0000'0002;
 
 class SpecHasher {
  public:
@@ -85,9 +86,12 @@ class SpecHasher {
   }
   void add(const NodeSpec& node) {
     const auto& [name, needs, trigger, retry, requirements, priority, exclusive, execution_timeout,
-                 scheduled_timeout, stale_after, map, command, outputs] = node;
+                 scheduled_timeout, stale_after, stale_counts, map, command, outputs] = node;
     all(name, needs, trigger, retry, requirements, priority, exclusive, execution_timeout,
         scheduled_timeout, stale_after, map, command, outputs);
+    if (stale_counts != StaleCounts{}) {  // younger than the first digests
+      all(kStaleCountsFollow, stale_counts.progress, stale_counts.output);
+    }
   }
   void add(const DagSpec& spec) {
     const auto& [name, nodes, barrier_levels, run_timeout, params] = spec;

@@ -39,6 +39,8 @@ struct Progress {
 struct HeldTask {
   Attempt attempt;
   std::optional<Progress> progress;  // unset: the task has said nothing yet
+  // How much it has written so far; only where the assignment asked for it.
+  std::optional<std::uint64_t> output_bytes = {};
 };
 
 struct Started {};

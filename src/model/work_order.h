@@ -30,6 +30,7 @@ struct WorkOrder {
   std::optional<MapItem> map;
   Resources resources;
   std::vector<std::string> outputs;  // names it must write
+  bool report_output = false;        // say how much it has written: output counts as life
 };
 
 }  // namespace vortex

@@ -36,8 +36,9 @@ struct Launch {
   std::vector<std::pair<std::string, std::string>> env;  // on top of the worker's; later ones win
   std::string workdir;                                   // empty: the worker's
   Resources resources;
-  std::string checkpoint;  // of an earlier attempt
-  Duration kill_grace;     // shorter than the worker's own: counts instead; zero: the worker's
+  std::string checkpoint;      // of an earlier attempt
+  Duration kill_grace;         // shorter than the worker's own: counts instead; zero: the worker's
+  bool report_output = false;  // how much it writes is told, as a sign of life
   std::vector<std::string> outputs;  // names it must write, or it has failed
 };
 

@@ -44,6 +44,7 @@ Launch make_launch(const Assignment& assignment, const LaunchContext& context) {
   launch.resources = order.resources;
   launch.checkpoint = assignment.checkpoint;
   launch.outputs = order.outputs;
+  launch.report_output = order.report_output;
   const auto set = [&launch](std::string name, std::string value) {
     launch.env.emplace_back(std::move(name), std::move(value));
   };

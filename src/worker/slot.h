@@ -66,6 +66,8 @@ struct SlotTask {
   bool runner_lost = false;
   bool output_open = false;
   bool wrote_files = false;  // known at its end
+  std::uint64_t output_bytes = 0;
+  std::uint64_t output_told = 0;
   Instant gone_at;
   Instant kill_by = kNever;  // the runner has had all the time it needs
 };

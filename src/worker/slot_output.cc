@@ -80,6 +80,7 @@ void Slot::read_output() {
         if (!self || !self->task_ || self->task_->number != number) return;
         if (!self->task_->output_open) return;
         if (bytes > 0) {
+          self->task_->output_bytes += bytes;
           self->host_.sink.write(self->task_->launch.attempt, {self->buffer_.data(), bytes});
         }
         if (!fault) return self->read_output();
@@ -120,7 +121,11 @@ void Slot::close_log() {
 }
 
 void Slot::look_at_files() {
-  if (task_ && task_->started && !task_->status) tell_files(SlotFiles::Moment::kRunning);
+  if (!task_ || !task_->started || task_->status) return;
+  tell_files(SlotFiles::Moment::kRunning);
+  if (!task_->launch.report_output || task_->output_told == task_->output_bytes) return;
+  task_->output_told = task_->output_bytes;
+  host_.tell(agent::ProcessOutput{task_->launch.attempt, task_->output_bytes});
 }
 
 void Slot::tell_files(SlotFiles::Moment moment) {

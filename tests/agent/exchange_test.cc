@@ -131,6 +131,19 @@ TEST_F(Exchange, PollTellsProgressOfEveryHeldTask) {
   EXPECT_FALSE(next.request.held->at(1).progress.has_value());
 }
 
+TEST_F(Exchange, M02_PollTellsHowMuchATaskHasWrittenOnceItWasTold) {
+  join();
+  run_task(attempt(1));
+  assign(attempt(2));
+  feed(ProcessOutput{attempt(1), 40});
+  feed(ProcessOutput{attempt(1), 80});
+  answer(poll);
+  const auto next = expect_poll();
+  ASSERT_EQ(next.request.held->size(), 2u);
+  EXPECT_EQ(next.request.held->at(0).output_bytes, 80u);
+  EXPECT_FALSE(next.request.held->at(1).output_bytes.has_value());
+}
+
 TEST_F(Exchange, OnlyTheNewestCheckpointWaits) {
   join();
   run_task(attempt(1));

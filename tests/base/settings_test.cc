@@ -207,6 +207,17 @@ TEST(Settings, AllErrorsAreCollected) {
   EXPECT_EQ(result.error().size(), 6U) << errors_of(request);
 }
 
+TEST(Settings, M02_AStaleTimeoutThatIsSetHoldsForEveryTask) {
+  EXPECT_FALSE(default_settings().controller.task_stale_for_all);
+  EXPECT_FALSE(loaded(from_flags({"--tuning=wan"})).settings.controller.task_stale_for_all);
+  for (const LoadRequest& request :
+       {from_file("[controller]\ntask_stale_timeout_seconds = 600\n"),
+        from_environment({{"VORTEX_CONTROLLER_TASK_STALE_TIMEOUT_SECONDS", "600"}}),
+        from_flags({"--controller.task-stale-timeout-seconds=600"})}) {
+    EXPECT_TRUE(loaded(request).settings.controller.task_stale_for_all);
+  }
+}
+
 TEST(Settings, EffectiveValuesTellWhereTheyCameFrom) {
   LoadRequest request = from_file("tuning = \"lan\"\n\n[database]\npool_size = 3\n");
   request.flags = {"--monitoring.log-level=warn"};

@@ -29,6 +29,20 @@ DagSpec read(std::string_view yaml) {
   return spec.value_or(DagSpec{});
 }
 
+TEST(DagFile, M02_WhatCountsAsASignOfLifeComesFromTheTaskOrTheDefaults) {
+  const DagSpec dag = read(R"(vortex: 1
+name: signs
+defaults: {stale_counts: [progress, output]}
+tasks:
+  both: {run: [x]}
+  one: {run: [x], stale_counts: [output]}
+  usual: {run: [x], stale_counts: [progress]}
+)");
+  EXPECT_EQ(dag.nodes[0].stale_counts, (StaleCounts{.progress = true, .output = true}));
+  EXPECT_EQ(dag.nodes[1].stale_counts, (StaleCounts{.progress = false, .output = true}));
+  EXPECT_EQ(dag.nodes[2].stale_counts, StaleCounts{});
+}
+
 TEST(DagFile, TheExampleOfTheManualMeansWhatItSays) {
   const DagSpec dag = read(R"(vortex: 1
 name: thumbnails

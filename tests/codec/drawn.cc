@@ -147,6 +147,7 @@ NodeSpec drawn_node(Rng& rng, const std::vector<NodeSpec>& before) {
   node.execution_timeout = drawn_timeout(rng);
   node.scheduled_timeout = drawn_timeout(rng);
   node.stale_after = drawn_timeout(rng);
+  if (rng.chance(300)) node.stale_counts = {.progress = rng.chance(500), .output = true};
   if (rng.chance(300)) node.map = drawn_map(rng);
   node.command = drawn_command(rng);
   node.outputs = drawn_names(rng);
@@ -200,6 +201,7 @@ HeldTask drawn_held(Rng& rng) {
   if (rng.chance(500)) {
     held.progress = Progress{static_cast<std::uint8_t>(rng.below(101)), drawn_text(rng)};
   }
+  if (rng.chance(300)) held.output_bytes = rng.below(std::uint64_t{1} << 60U);
   return held;
 }
 

@@ -15,7 +15,9 @@ bool same(const Started&, const Started&) { return true; }
 bool same(const TimedOut&, const TimedOut&) { return true; }
 bool same(const Checkpoint& a, const Checkpoint& b) { return a.data == b.data; }
 bool same(const Completed& a, const Completed& b) { return a.outputs == b.outputs; }
-bool same(const Released& a, const Released& b) { return a.cause == b.cause && a.message == b.message; }
+bool same(const Released& a, const Released& b) {
+  return a.cause == b.cause && a.message == b.message;
+}
 bool same(const Failed& a, const Failed& b) {
   const auto& [cause, code, message] = a;
   return std::tie(cause, code, message) == std::tie(b.cause, b.code, b.message);
@@ -28,8 +30,8 @@ bool same(const Report& a, const Report& b) {
 }
 
 bool same(const HeldTask& a, const HeldTask& b) {
-  const auto& [attempt, progress] = a;
-  return same(attempt, b.attempt) && progress == b.progress;
+  const auto& [attempt, progress, output_bytes] = a;
+  return same(attempt, b.attempt) && progress == b.progress && output_bytes == b.output_bytes;
 }
 
 bool same(const CommandLine& a, const CommandLine& b) {
@@ -55,10 +57,10 @@ constexpr auto kSame = [](const auto& a, const auto& b) { return same(a, b); };
 }  // namespace
 
 bool same(const WorkOrder& a, const WorkOrder& b) {
-  const auto& [task_text, dag, task, command, map, resources, outputs] = a;
+  const auto& [task_text, dag, task, command, map, resources, outputs, report_output] = a;
   return same(command, b.command) &&
-         std::tie(task_text, dag, task, map, resources, outputs) ==
-             std::tie(b.task_text, b.dag, b.task, b.map, b.resources, b.outputs);
+         std::tie(task_text, dag, task, map, resources, outputs, report_output) ==
+             std::tie(b.task_text, b.dag, b.task, b.map, b.resources, b.outputs, b.report_output);
 }
 
 bool same(const SyncRequest& a, const SyncRequest& b) {

@@ -292,6 +292,68 @@ TEST_F(Timeouts, M02_WhoAsksForAWatchdogIsWatchedFromTheStart) {
   complete(w, take_assignment(w));
 }
 
+TEST_F(Timeouts, M02_ATimeoutSetByHandHoldsForTasksThatNeverReportProgress) {
+  policy.stale_for_all = state->policy.stale_for_all = true;
+  Hand& w = join("w");
+  const RunId run = submit({node("a")});
+  take_and_start(w);
+  advance(policy.stale_after / 2);
+  reload();  // and over a restart
+  advance(policy.stale_after - seconds(1));
+  EXPECT_TRUE(w.stops.empty());
+  advance(seconds(1));
+  obey(w, StopOrder::Why::kStale);
+  EXPECT_EQ(row(TaskId{run, 0}).error_message, "timed out: no progress for 600 s");
+  take(EventKind::kTaskTimeout);
+  advance(seconds(2));
+  complete(w, take_assignment(w));
+}
+
+TEST_F(Timeouts, M02_OutputKeepsATaskAliveWhereItCounts) {
+  Hand& w = join("w", 2);
+  NodeSpec talks = node("talks");
+  talks.stale_after = seconds(60);
+  talks.stale_counts.output = true;
+  NodeSpec strict = talks;
+  strict.name = "strict";
+  strict.stale_counts.output = false;
+  submit({talks, strict});
+  const Attempt a = take_and_start(w);
+  const Attempt b = take_and_start(w);
+  for (std::uint64_t bytes = 1; bytes <= 10; ++bytes) {
+    for (HeldTask& task : w.held) task.output_bytes = bytes;
+    advance(seconds(20));
+  }
+  EXPECT_EQ(take_stop(w).attempt, b) << "its output says nothing";
+  w.stops.clear();
+  end(w, b, Released{Released::Cause::kStopped});
+  take(EventKind::kTaskTimeout);
+  advance(seconds(30));  // it writes nothing any more
+  ignore_everything_from_here();
+  EXPECT_TRUE(w.stops.empty());
+  advance(seconds(30));
+  EXPECT_EQ(take_stop(w).attempt, a);
+  w.stops.clear();
+  w.assigned.clear();
+}
+
+TEST_F(Timeouts, M02_WhereOnlyOutputCountsProgressDoesNot) {
+  Hand& w = join("w");
+  NodeSpec spec = node("a");
+  spec.stale_after = seconds(60);
+  spec.stale_counts = {.progress = false, .output = true};
+  submit({spec});
+  const Attempt a = take_and_start(w);
+  for (std::uint8_t percent = 1; percent <= 6; ++percent) {
+    w.show(a, {percent, "busy"});
+    advance(seconds(10));
+  }
+  obey(w, StopOrder::Why::kStale);
+  take(EventKind::kTaskTimeout);
+  advance(seconds(2));
+  complete(w, take_assignment(w));
+}
+
 TEST_F(Timeouts, AResultThatArrivesWhileTheStopIsUnderWayStillCounts) {
   Hand& w = join("w");
   NodeSpec spec = node("a");

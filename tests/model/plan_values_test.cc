@@ -83,6 +83,9 @@ std::vector<Bound> schedule_bounds() {
       {"stale_after", [](auto& n) { n.stale_after = seconds(1); },
        [](auto& n) { n.stale_after = Duration{std::numeric_limits<std::int64_t>::min()}; },
        "stale_after"},
+      {"stale_counts", [](auto& n) { n.stale_counts = {.progress = false, .output = true}; },
+       [](auto& n) { n.stale_counts = {.progress = false, .output = false}; },
+       "stale_counts is empty"},
   };
 }
 

@@ -71,6 +71,8 @@ void Executing::on_told(const agent::Input& input) {
     told[failed->attempt].could_not_start = *failed;
   } else if (const auto* progress = std::get_if<agent::ProcessProgress>(&input)) {
     told[progress->attempt].progress.push_back(progress->progress);
+  } else if (const auto* output = std::get_if<agent::ProcessOutput>(&input)) {
+    told[output->attempt].output.push_back(output->bytes);
   } else if (const auto* checkpoint = std::get_if<agent::ProcessCheckpoint>(&input)) {
     told[checkpoint->attempt].checkpoints.push_back(checkpoint->data);
   } else if (const auto* exited = std::get_if<agent::ProcessExited>(&input)) {

@@ -53,6 +53,7 @@ struct Told {
   std::optional<agent::ProcessCouldNotStart> could_not_start;
   std::vector<Progress> progress;
   std::vector<std::string> checkpoints;
+  std::vector<std::uint64_t> output;  // bytes written so far
   std::optional<Exit> exit;
   bool over() const { return could_not_start || exit; }
 };

@@ -50,6 +50,21 @@ TEST(Executor, AStartIsToldOnceWhetherTheTaskGoesOnOrHasEnded) {
   EXPECT_EQ(summary(on.wait_over(silent)), "killed");
 }
 
+TEST(Executor, M02_OutputIsToldAsASignOfLifeWhereItWasAskedFor) {
+  Executing on;
+  const auto talk = shell("echo one; sleep 1000");
+  const Attempt quiet = on.start(talk);
+  const Attempt told = on.start(talk, [](Launch& launch) { launch.report_output = true; });
+  EXPECT_TRUE(on.wait([&] { return !on.told[told].output.empty(); }));
+  EXPECT_EQ(on.told[told].output.back(), 4U);
+  EXPECT_EQ(on.told[told].output.size(), 1U) << "only when there is more than before";
+  EXPECT_TRUE(on.told[quiet].output.empty());
+  on.executor->kill(quiet);
+  on.executor->kill(told);
+  on.wait_over(quiet);
+  on.wait_over(told);
+}
+
 TEST(Executor, WhatCannotBeStartedIsExplained) {
   Executing on;
   const std::string plain = on.folder.path() + "/plain";
