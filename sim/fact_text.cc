@@ -150,10 +150,7 @@ std::string describe(const core::Command& command) {
                                static_cast<int>(c.outcome));
           },
           [](const WorkerExited& c) { return "exited " + text_of(c.worker, c.incarnation); },
-          [](const Unsent& c) {
-            return fmt::format("unsent to {}: {} unresolved, {} left out", c.worker.text,
-                               c.unresolved.size(), c.left_out.size());
-          },
+          [](const Unsent& c) { return "unsent to " + c.worker.text; },
           [](const DrainWorker& c) { return "drain " + c.worker.text; },
           [&](const CordonWorker& c) {
             return on(c.cordoned, "cordon ", "uncordon ") + c.worker.text;
