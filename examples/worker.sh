@@ -7,6 +7,7 @@ url=${1:-${VORTEX_SERVER:-http://127.0.0.1:8080}} id=${2:-$(hostname)-$$}
 dir=$(mktemp -d) || exit 1
 seq=0 task='' reports='[]' leaving='' backoff=100
 declare -A newest # by task: the newest epoch seen here. None is started twice.
+auth=(${VORTEX_TOKEN:+-H "Authorization: Bearer $VORTEX_TOKEN"}) # of the role worker, if there are tokens
 trap 'rm -rf "$dir"' EXIT
 trap 'leaving=draining' TERM INT
 
@@ -17,7 +18,7 @@ pause() { sleep "$((backoff / 1000)).$(printf %03d $((backoff % 1000)))"; ((back
 
 register() { # opens a session; an earlier one of this id ends with it
   local answer
-  until answer=$(curl -fsS -m 5 "$url/api/workers" -d "$(jq -n --arg id "$id" '{$id, slots: 1}')"); do
+  until answer=$(curl "${auth[@]}" -fsS -m 5 "$url/api/workers" -d "$(jq -n --arg id "$id" '{$id, slots: 1}')"); do
     [[ $leaving ]] && exit 0
     pause
   done
@@ -32,7 +33,7 @@ sync() { # wait in ms: says what is held and what happened, hears what to do
   [[ $task ]] && held=$(jq -c --argjson p "$(progress)" '[{task, epoch} + $p]' <<<"$work")
   body="{\"incarnation\":$incarnation,\"seq\":$((++seq)),\"ack\":$ack,\"slots\":1,\"held\":$held,
     \"reports\":$reports,\"wait_ms\":$1${leaving:+,\"leaving\":\"$leaving\"}}"
-  status=$(curl -sS -m "$((limit / 1000)).$((limit % 1000 / 100))" -o "$dir/reply" -w '%{http_code}' \
+  status=$(curl "${auth[@]}" -sS -m "$((limit / 1000)).$((limit % 1000 / 100))" -o "$dir/reply" -w '%{http_code}' \
     "$url/api/workers/$id/sync" -d @- <<<"$body" 2>"$dir/curl") || status=0
   if [[ $status == 200 ]] && reply=$(jq -c . "$dir/reply"); then
     alive=$sent backoff=100 ack=$(jq -c .mark <<<"$reply") lease=$(jq .lease_ms <<<"$reply")
@@ -70,11 +71,12 @@ checkpoint() { # sent whenever it has changed
   report checkpoint "$(base64 -w 0 "$dir/t/checkpoint" | jq -R '{data_base64: .}')"
 }
 
-ship_log() { # the offset makes it safe to send a piece again
+ship_log() { # one piece; the offset makes it safe to send it again. False: nothing to send, or not now
   local size status
   size=$(stat -c %s "$dir/t/log")
   ((size > shipped)) || return
-  status=$(tail -c +$((shipped + 1)) "$dir/t/log" | head -c $((size - shipped)) | curl -sS -m 2 -o /dev/null -w '%{http_code}' \
+  ((size - shipped > 1048576)) && size=$((shipped + 1048576)) # 4 MiB at most are taken at once
+  status=$(tail -c +$((shipped + 1)) "$dir/t/log" | head -c $((size - shipped)) | curl "${auth[@]}" -sS -m 2 -o /dev/null -w '%{http_code}' \
     --data-binary @- "$url/api/tasks/$(field .task)/logs?epoch=$(field .epoch)&offset=$shipped" 2>/dev/null)
   [[ $status == [24]* ]] && shipped=$size # 4xx: nobody wants it any more
 }
@@ -83,7 +85,8 @@ kill_task() { # TERM (or KILL), and after the grace KILL, to everything in its s
   [[ $task ]] || return
   kill -"${1:-TERM}" -- "-$task" 2>/dev/null
   local grace until
-  grace=$(field .kill_grace_ms) until=$(($(now) + ${grace:-5000}))
+  [[ $1 == KILL ]] && grace=0 || grace=$(field .kill_grace_ms)
+  until=$(($(now) + ${grace:-5000}))
   while kill -0 -- "-$task" 2>/dev/null && (($(now) < until + 2000)); do # then only zombies are left
     (($(now) < until)) || kill -KILL -- "-$task" 2>/dev/null
     sleep 0.05
@@ -138,7 +141,10 @@ tend_task() { # once around while a task runs: did it end, must it end?
   while kill -0 "$task" 2>/dev/null && (($(now) < next)); do sleep 0.05; done
   if ! kill -0 "$task" 2>/dev/null; then
     wait "$task"; status=$?
-    checkpoint; kill_task KILL; ship_log; task='' # what it left behind goes with it
+    checkpoint; kill_task KILL # what it left behind goes with it
+    while ship_log; do sync 0; done
+    [[ $task ]] || return # the session ended
+    task=''
     end_of_task "$status"
     return
   fi
@@ -151,7 +157,10 @@ tend_task() { # once around while a task runs: did it end, must it end?
   (($(now) - alive > fence)) && how=self_fenced # it may run elsewhere soon
   [[ $how ]] || return
   say "$(field .task): $how"
-  kill_task; ship_log; task=''
+  kill_task
+  while ship_log; do sync 0; done
+  [[ $task ]] || return
+  task=''
   case $how in
     timed_out) report timed_out ;;
     stale) ;; # not ours any more: not a word

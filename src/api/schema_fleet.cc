@@ -168,6 +168,7 @@ constexpr Field kAssignment[] = {
     optional(object("map", "MapItem", "which item of a map")),
     optional(integer("timeout_ms", "how long it may run; then kill it and report timed_out")),
     optional(integer("kill_grace_ms", "K: from SIGTERM to SIGKILL, at most")),
+    optional(boolean("report_output", "say in `held` how much it has written")),
     optional(text("checkpoint", "saved by the attempt before")),
     optional(text("checkpoint_base64", "the same, when it is not UTF-8")),
 };

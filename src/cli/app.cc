@@ -134,6 +134,7 @@ void add_commands(CommandSpec app, Command& chosen) {
   add_validate(app, chosen);
   add_controller(app, chosen);
   add_worker(app, chosen);
+  add_worker_check(app, chosen);
   add_dag(app, chosen);
   add_status(app, chosen);
   add_top(app, chosen);

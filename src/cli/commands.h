@@ -34,6 +34,7 @@ void add_queues(CommandSpec app, Command& chosen);
 void add_dlq(CommandSpec app, Command& chosen);
 void add_leases(CommandSpec app, Command& chosen);
 void add_fence(CommandSpec app, Command& chosen);
+void add_worker_check(CommandSpec app, Command& chosen);
 
 // Operate.
 void add_config(CommandSpec app, Command& chosen);
