@@ -32,8 +32,10 @@ void Agent::notice_gap() {
 }
 
 void Agent::settle() {
+  if (!released_ && now_ >= release_at_) release_all();
   if (auto* serving = std::get_if<Serving>(&session_)) settle_serving(*serving);
   if (const auto* ending = std::get_if<Ending>(&session_)) finish_ending(*ending);
+  if (leaving_ != Leaving::kNo && !exited()) judge_leaving();
   if (auto* registering = std::get_if<Registering>(&session_)) send_register(*registering);
 }
 
@@ -111,7 +113,8 @@ Instant Agent::tasks_until() const {
 
 Instant Agent::next_wake() const {
   if (!last_on_ || std::holds_alternative<Idle>(session_) || exited()) return kNever;
-  Instant wake = *last_on_ + config_.heartbeat_interval;
+  Instant wake = std::min(*last_on_ + config_.heartbeat_interval, go_by_.value_or(kNever));
+  if (!released_) wake = std::min(wake, release_at_);
   if (!contact_.may_call(*last_on_)) wake = std::min(wake, contact_.not_before());
   if (const auto* serving = std::get_if<Serving>(&session_)) {
     wake = std::min(wake, held_.next_deadline());

@@ -24,8 +24,9 @@
 
 namespace vortex::agent {
 
-// A worker that leaves tries this often to say its last words, then goes.
-constexpr std::uint32_t kLastWordsTries = 3;
+// How long a worker that leaves and has nothing running any more tries to say its last words. With
+// nothing to report it goes as soon as nobody answers.
+constexpr Duration kLastWordsLongest = seconds(2);
 
 class Agent {
  public:
@@ -94,8 +95,9 @@ class Agent {
   void handle(Tick& tick);
   bool kill(Attempt attempt, KillWhy why);
   void kill_all(KillWhy why);
-  void begin_leaving();
-  bool may_go_unheard() const;
+  void begin_leaving(Duration limit);
+  void release_all();
+  void judge_leaving();
 
   AgentConfig config_;
   Contact contact_;
@@ -105,8 +107,10 @@ class Agent {
   ReportQueue reports_;
   Pace pace_;
   Leaving leaving_ = Leaving::kNo;
-  bool released_ = false;     // leaves without waiting for what runs
-  bool registered_ = false;   // some controller has accepted this process before
+  Instant release_at_ = kNever;        // what still runs then is released
+  bool released_ = false;              // leaves without waiting for what runs
+  std::optional<Instant> go_by_ = {};  // nothing is left but last words, and they end then
+  bool registered_ = false;            // some controller has accepted this process before
   std::uint32_t raises_ = 0;  // how often the incarnation was raised since the last acceptance
   Term newest_term_;
   std::uint64_t last_call_ = 0;

@@ -100,7 +100,6 @@ void Agent::on_reply(Serving& serving, const Call& call, SyncReply& reply) {
   }
   if (serving.unsure_since && call.sent >= *serving.unsure_since) serving.unsure_since.reset();
   serving.told = std::max(serving.told, call.leaving);
-  serving.last_words_failed = 0;
   const bool news = take_orders(serving, reply);
   reports_.give_back(call.id);
   if (call.channel == Channel::kPoll) {
@@ -133,10 +132,10 @@ bool Agent::take_orders(Serving& serving, SyncReply& reply) {
   } else if (!reply.assignments.empty()) {
     REACHED("agent: assignments of an overtaken reply ignored");
   }
-  if (reply.drain && leaving_ == Leaving::kNo) {
+  if (reply.drain && (leaving_ == Leaving::kNo || reply.drain_within)) {
     REACHED("agent: drained by an operator");
-    begin_leaving();
-    news = true;
+    news |= leaving_ == Leaving::kNo;
+    begin_leaving(reply.drain_within.value_or(config_.shutdown_timeout));
   }
   for (const StopOrder& stop : reply.stops) news |= kill(stop.attempt, KillWhy::kStopped);
   return news;
@@ -200,10 +199,6 @@ void Agent::on_no_answer(const Call& call, const CallFailed& failed) {
   }
   reports_.give_back(call.id);
   serving->listed_at.reset();
-  if (call.channel != Channel::kReport || !may_go_unheard()) return;
-  if (++serving->last_words_failed < kLastWordsTries) return;
-  REACHED("agent: left without being heard");
-  exit(Exit::How::kDrained);
 }
 
 // With F + tick + K <= 0.95 L the processes are gone before the lease can end, also when the

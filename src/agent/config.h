@@ -20,6 +20,7 @@ struct AgentConfig {
   Duration heartbeat_interval = seconds(10);   // H
   Duration self_fence = seconds(40);           // F, shortened when the granted lease is short
   Duration kill_time = seconds(15);            // K: TERM, grace, KILL
+  Duration shutdown_timeout = seconds(30);     // what runs may finish when it is asked to leave
   Duration tick = millis(500);                 // how late a wake-up may come
   std::size_t report_bytes_max = 1024 * 1024;  // of reports in one call; one report always fits
   Duration assumed_run = seconds(1);           // of a task, until some have ended here

@@ -35,6 +35,8 @@ class Contact {
   bool may_call(Instant now) const { return now >= not_before_; }
   Instant not_before() const { return not_before_; }
   bool in_trouble() const { return failures_ + hops_ > 0; }
+  // No controller has answered since it was asked last.
+  bool all_failed() const { return failures_ >= controllers_; }
 
   void succeeded(const Callee& callee);
   void failed(const Failure& failure, Instant now);

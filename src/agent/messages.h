@@ -87,7 +87,7 @@ struct ProcessExited {
   std::variant<Completed, Failed, Killed> result;
 };
 
-struct DrainRequested {};  // take nothing new, finish what runs, leave
+struct DrainRequested {};  // take nothing new, finish what runs within shutdown_timeout, leave
 struct ReleaseNow {};      // leave without waiting for what runs
 struct Tick {};            // at next_wake() or sooner
 

@@ -47,7 +47,6 @@ struct Serving {
   std::optional<Instant> reported_at;   // when the last report call was sent
   std::optional<Instant> listed_at;     // when `held` was last sent, unless that call failed
   std::optional<Instant> unsure_since;  // end of a gap: nothing starts before a later call succeeds
-  std::uint32_t last_words_failed = 0;
 
   Instant fence_at() const { return alive_at + fence_after; }
 };

@@ -41,7 +41,6 @@ ReportBody report_of_exit(ProcessExited& exited, const HeldTable::End& end) {
   if (end.why) return report_of_kill(*end.why);
   switch (std::get<Killed>(exited.result).by) {
     case Killed::By::kFence:
-      REACHED("agent: fenced by its runner");
       return Released{Released::Cause::kSelfFenced};
     case Killed::By::kRunnerLoss:
       return Released{Released::Cause::kSelfFenced,
@@ -84,18 +83,16 @@ void Agent::handle(ProcessExited& exited) {
   }
 }
 
-void Agent::handle(DrainRequested&) { begin_leaving(); }
+void Agent::handle(DrainRequested&) { begin_leaving(config_.shutdown_timeout); }
 
-void Agent::handle(ReleaseNow&) {
-  begin_leaving();
-  released_ = true;
-  if (std::holds_alternative<Serving>(session_)) kill_all(KillWhy::kDrained);
-}
+void Agent::handle(ReleaseNow&) { begin_leaving({}); }
 
 void Agent::handle(Tick&) {}
 
-void Agent::begin_leaving() {
+// The shortest limit that was ever given holds.
+void Agent::begin_leaving(Duration limit) {
   leaving_ = std::max(leaving_, Leaving::kDraining);
+  release_at_ = std::min(release_at_, now_ + limit);
   const auto* registering = std::get_if<Registering>(&session_);
   // Not known to anybody yet: there is nobody to take leave of. A register in flight is awaited,
   // because it may have made us known.
@@ -104,9 +101,20 @@ void Agent::begin_leaving() {
   if (unknown) exit(Exit::How::kDrained);
 }
 
-// Whether it may leave although the controller did not hear its last words.
-bool Agent::may_go_unheard() const {
-  return held_.with_processes() == 0 && (released_ || leaving_ == Leaving::kGone);
+void Agent::release_all() {
+  released_ = true;
+  if (std::holds_alternative<Serving>(session_)) kill_all(KillWhy::kDrained);
+}
+
+// Whether it may leave although the controller did not hear its last words: its supervisor tells
+// that it is gone.
+void Agent::judge_leaving() {
+  const bool silent = held_.empty() && reports_.empty();
+  if (held_.with_processes() > 0 || !(silent || released_)) return go_by_.reset();
+  if (!go_by_) go_by_ = now_ + kLastWordsLongest;
+  if (now_ < *go_by_ && !(silent && contact_.all_failed())) return;
+  REACHED("agent: left without being heard");
+  exit(Exit::How::kDrained);
 }
 
 bool Agent::kill(Attempt attempt, KillWhy why) {

@@ -6,6 +6,7 @@
 
 #include "base/near_name.h"
 #include "codec/json_text.h"
+#include "codec/parts.h"
 #include "codec/reading.h"
 #include "codec/sync_parts.h"
 #include "model/event.h"
@@ -148,6 +149,15 @@ constexpr codec::Field<ExitedBody> kExitedFields[] = {
     {"started", read_started},
 };
 
+constexpr Duration kDrainLongest = seconds(7 * 86'400);
+
+constexpr codec::Field<DrainBody> kDrainFields[] = {
+    {"deadline",
+     [](Reading& in, NodeIx node, DrainBody& out) {
+       codec::read_duration(in, node, out.deadline.emplace(), Duration{}, kDrainLongest);
+     }},
+};
+
 bool is_name_char(char c) {
   const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   return letter || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
@@ -255,6 +265,11 @@ codec::Decoded<LeaseBody> read_lease_request(std::string_view json) {
 }
 
 codec::Decoded<LeaseBody> read_lease_held(std::string_view json) { return read(json, kHeldFields); }
+
+codec::Decoded<DrainBody> read_drain(std::string_view json) {
+  if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) return DrainBody{};
+  return read(json, kDrainFields);
+}
 
 codec::Decoded<ExitedBody> read_exited(std::string_view json) {
   return codec::decode<ExitedBody>(json, UnknownKeys::kIgnored,

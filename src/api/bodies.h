@@ -34,6 +34,12 @@ struct LeaseBody {
 codec::Decoded<LeaseBody> read_lease_request(std::string_view json);
 codec::Decoded<LeaseBody> read_lease_held(std::string_view json);
 
+struct DrainBody {
+  std::optional<Duration> deadline;
+};
+// Nothing at all stands for no deadline.
+codec::Decoded<DrainBody> read_drain(std::string_view json);
+
 struct ExitedBody {
   Incarnation incarnation;
   std::vector<Attempt> started;

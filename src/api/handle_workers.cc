@@ -179,7 +179,12 @@ Handled worker_exited(Call& call) {
 }
 
 Handled drain_worker(Call& call) {
-  core::Command command = core::DrainWorker{{}, WorkerId(call.path[0])};
+  auto body = read_drain(call.request().body);
+  if (!body) {
+    co_return std::unexpected(
+        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
+  }
+  core::Command command = core::DrainWorker{{}, WorkerId(call.path[0]), body->deadline};
   co_return co_await act_on_worker(call, std::move(command));
 }
 

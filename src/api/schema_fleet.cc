@@ -81,6 +81,12 @@ constexpr Field kLeaseHeld[] = {
     integer("epoch", "it was granted with"),
 };
 
+constexpr Field kDrain[] = {
+    optional(text("deadline",
+                  "how long running tasks may take to finish, as 10s; then they are "
+                  "stopped and run elsewhere. Default: the worker's "
+                  "shutdown_timeout_secs")),
+};
 constexpr Field kExited[] = {
     integer("incarnation", "which life ended"),
     optional(list("started", "StartedAttempt", "what ran in it then, reported or not")),
@@ -186,6 +192,7 @@ constexpr Field kSyncReply[] = {
     optional(list("stops", "StopOrder", "to stop; repeated until reported gone")),
     optional(list("stale", "StaleAttempt", "no longer yours: kill, report nothing")),
     optional(boolean("drain", "an operator wants this worker to finish and leave")),
+    optional(integer("drain_within_ms", "how long running tasks may take to finish then")),
 };
 
 constexpr Schema kSchemas[] = {
@@ -200,6 +207,7 @@ constexpr Schema kSchemas[] = {
     {"LeaseList", "A page of leases.", kLeaseList},
     {"LeaseRequest", "Who wants a partition.", kLeaseRequest},
     {"LeaseHeld", "Who holds a partition, and with which epoch.", kLeaseHeld},
+    {"DrainRequest", "How a worker is to leave.", kDrain},
     {"ExitedRequest", "Proof that one life of a worker ended.", kExited, {}, true},
     {"StartedAttempt", "An attempt whose process was there.", kStartedAttempt, {}, true},
     // What workers send may hold more than is known here: an older controller ignores it.

@@ -1,5 +1,6 @@
 // vortex workers, vortex machines: who does the work, and what an operator says to them.
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -152,8 +153,6 @@ struct Verb {
 };
 
 constexpr Verb kVerbs[] = {
-    {"drain", "drain", "Give it no more work; it leaves when it is done", "worker {} is draining",
-     ""},
     {"cordon", "cordon", "Give it no more work until uncordoned", "worker {} is cordoned", ""},
     {"uncordon", "uncordon", "Give it work again", "worker {} gets work again", ""},
     {"reset", "reset-state", "Declare this life of it over: its work goes elsewhere at once",
@@ -174,6 +173,61 @@ ExitCode act_on_workers(const Context& context, const Verb& verb, const Texts& i
                     fmt::format(fmt::runtime(verb.done), id)});
   }
   return act_on_all(context, **api, std::move(acts));
+}
+
+struct Drain {
+  Texts ids;
+  std::optional<Duration> deadline;
+};
+
+std::string drain_text(const boost::json::object& worker, const Drain& drain) {
+  const std::string id = text_at(worker, "id");
+  const std::int64_t held = number_at(worker, "held");
+  if (text_at(worker, "state") != "DRAINING" || held == 0) {
+    return fmt::format("Worker {} has nothing to finish and leaves now", id);
+  }
+  const std::string limit = drain.deadline ? human_duration(*drain.deadline)
+                                           : std::string("its worker.shutdown_timeout_secs");
+  return fmt::format(
+      "Worker {} takes no more tasks. {} {} within {}; what still runs then is "
+      "stopped and runs elsewhere",
+      id, held, held == 1 ? "task may finish" : "tasks may finish", limit);
+}
+
+ExitCode drain_workers(const Context& context, const Drain& drain) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  std::string body;
+  if (drain.deadline) body = fmt::format(R"({{"deadline":"{}ms"}})", drain.deadline->us / 1'000);
+  ExitCode first = ExitCode::kOk;
+  for (const std::string& id : drain.ids) {
+    const auto answer =
+        (*api)->call(post_request(fmt::format("/api/workers/{}/drain", escaped(id)), body));
+    if (!answer) {
+      const ExitCode code = report(answer.error());
+      if (first == ExitCode::kOk) first = code;
+    } else if (context.output == Output::kTable || context.output == Output::kWide) {
+      if (!context.quiet) talk(drain_text(answer->object(), drain));
+    } else {
+      show_one(context, answer->json, {id, {}});
+    }
+  }
+  return first;
+}
+
+void add_drain(CommandSpec workers, Command& chosen) {
+  auto drain = std::make_shared<Drain>();
+  auto deadline = std::make_shared<Duration>(micros(-1));
+  CommandSpec command = workers.command("drain", "Give it no more work; it leaves when it is done");
+  command.option("worker", drain->ids, "Ids of workers").required();
+  command.duration("--deadline", *deadline,
+                   "How long running tasks may take to finish, as 10s (default: the worker's "
+                   "shutdown_timeout_secs)");
+  command.example("vortex workers drain w1\nvortex workers drain w1 --deadline 10s");
+  command.on_chosen(chosen, [drain, deadline](Context& c) {
+    if (*deadline >= Duration{}) drain->deadline = *deadline;
+    return drain_workers(c, *drain);
+  });
 }
 
 void add_list(CommandSpec workers, Command& chosen) {
@@ -203,6 +257,7 @@ void add_workers(CommandSpec app, Command& chosen) {
   one.option("worker", *id, "Id of the worker").required();
   one.example("vortex workers show w1");
   one.on_chosen(chosen, [id](Context& c) { return show(c, *id); });
+  add_drain(workers, chosen);
   for (const Verb& verb : kVerbs) {
     auto ids = std::make_shared<Texts>();
     CommandSpec command = workers.command(verb.name, verb.help);

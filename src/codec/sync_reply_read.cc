@@ -123,6 +123,8 @@ constexpr Field<SyncReply> kReplyFields[] = {
     {"stops", read_stops},
     {"stale", read_stale},
     {"drain", [](Reading& in, NodeIx node, SyncReply& out) { read_flag(in, node, out.drain); }},
+    {"drain_within_ms", [](Reading& in, NodeIx node,
+                           SyncReply& out) { read_millis(in, node, out.drain_within.emplace()); }},
 };
 
 }  // namespace

@@ -206,6 +206,7 @@ WrittenReply write_bounded_reply(const SyncReply& reply, std::size_t bytes_max) 
   write_stops(json, reply);
   write_stale(json, reply);
   if (reply.drain) json.field("drain", true);
+  if (reply.drain_within) json.field("drain_within_ms", whole_millis(*reply.drain_within));
   json.end_object();
   return written;
 }

@@ -63,6 +63,8 @@ struct Unsent {
 struct DrainWorker {
   RequestId request;
   WorkerId worker;
+  // How long what runs may take to finish; unset: what the worker was set up with.
+  std::optional<Duration> within = {};
 };
 struct CordonWorker {
   RequestId request;

@@ -211,6 +211,7 @@ SyncReply make_reply(Context& cx, WorkerIx ix) {
   }
   out.stale = std::exchange(worker.stale_to_tell, {});
   out.drain = worker.state == WorkerState::kDraining;
+  if (out.drain) out.drain_within = worker.drain_within;
   return out;
 }
 

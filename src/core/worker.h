@@ -62,6 +62,7 @@ struct Worker {
   std::optional<ParkedSync> parked;
   std::optional<ParkedSync> answering;  // the call of this step, answered at its end
   std::vector<Attempt> stale_to_tell;
+  std::optional<Duration> drain_within;  // what an operator allowed
   bool has_news = false;  // something to tell: the parked call is answered at the end of the step
 
   // Capacity.

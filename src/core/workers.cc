@@ -64,6 +64,7 @@ void begin_session(Context& cx, WorkerIx ix, const RegisterWorker& command) {
   worker.slots = 0;
   worker.abnormal.clear();
   worker.stale_to_tell.clear();
+  worker.drain_within.reset();
   worker.profile = cx.state.ready.profile(command.info);
   set_worker_state(cx, ix, WorkerState::kRegistering);
   cx.touch(ix);
@@ -217,6 +218,7 @@ void on_drain_worker(Context& cx, const DrainWorker& command) {
   if (!is_present(cx.worker(ix).state)) {
     return cx.refuse(command.request, RefusalKind::kWrongState, "the worker is gone");
   }
+  if (command.within) cx.worker(ix).drain_within = command.within;
   begin_drain(cx, ix);
   tell_news(cx, ix);
   cx.reply(command.request, Done{});

@@ -127,10 +127,11 @@ struct SyncReply {
   std::uint64_t seq_seen =
       0;  // every report sent up to this seq is durable, or was refused for good
   Duration lease;
-  std::vector<Assignment> assignments;  // repeated until acknowledged
-  std::vector<StopOrder> stops;         // repeated until the task is reported gone
-  std::vector<Attempt> stale;           // not yours any more: kill without a word
-  bool drain = false;                   // an operator wants this worker to finish and leave
+  std::vector<Assignment> assignments;        // repeated until acknowledged
+  std::vector<StopOrder> stops;               // repeated until the task is reported gone
+  std::vector<Attempt> stale;                 // not yours any more: kill without a word
+  bool drain = false;                         // an operator wants this worker to finish and leave
+  std::optional<Duration> drain_within = {};  // unset: as long as it takes when asked by a signal
 };
 
 struct SyncRefusal {

@@ -70,7 +70,10 @@ void ProofTeller::run() {
     lock.unlock();
     const bool over = try_once(next);
     lock.lock();
-    const bool late = boot_clock_now() - pending_.front().since > config_.give_up_after;
+    Pending& first = pending_.front();
+    const bool needless =
+        ending_ && first.proof.started.empty() && ++first.tries >= config_.controllers.size();
+    const bool late = boot_clock_now() - first.since > config_.give_up_after || needless;
     if (over || late) {
       pending_.pop_front();
       wait = kRetryMin;
@@ -93,7 +96,7 @@ bool ProofTeller::try_once(const Pending& pending) {
   // 4xx: it was never registered, or the controller knows already; there is nothing to add.
   const bool answered = result && result->status < 500;
   if (answered && result->status != 401 && result->status != 403) return true;
-  config_.log(fmt::format("{}:{} has not taken the end of {}: {}", client.endpoint.host,
+  config_.log(fmt::format("{}:{} could not take the exit of {}: {}", client.endpoint.host,
                           client.endpoint.port, pending.proof.worker.text, trouble_of(result)));
   current_ = (current_ + 1) % config_.controllers.size();
   return answered;

@@ -35,7 +35,8 @@ class ProofTeller {
     std::function<void(const std::string&)> log;  // called on the teller's thread
   };
   explicit ProofTeller(Config config);
-  // Tells what is still to be told once more, for at most `kLastWords`, and ends.
+  // Tells what is still to be told once more, for at most `kLastWords`, and ends. Of a worker in
+  // which nothing ran each controller is told only once.
   ~ProofTeller();
   ProofTeller(const ProofTeller&) = delete;
   ProofTeller& operator=(const ProofTeller&) = delete;
@@ -48,6 +49,7 @@ class ProofTeller {
   struct Pending {
     Proof proof;
     Instant since;
+    std::size_t tries = 0;
   };
   void run();
   bool try_once(const Pending& pending);

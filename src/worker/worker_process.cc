@@ -37,6 +37,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr long kLookEveryNs = 20'000'000;
+constexpr Duration kSameRequest = millis(100);
 constexpr std::size_t kLogBytesInAll = 16 * 1024 * 1024;
 constexpr std::size_t kLogBytesPerTask = 1024 * 1024;
 constexpr std::size_t kLogBytesMin = 64 * 1024;
@@ -115,9 +116,8 @@ class WorkerProcess {
   std::unique_ptr<net::Server> health_;
   std::atomic<bool> exited_ = false;
   std::atomic<agent::Exit::How> how_{agent::Exit::How::kDrained};
-  std::optional<Instant> leave_by_;
-  bool released_ = false;
-  bool proved_ = false;  // has finished a task; on the tasks' thread
+  std::optional<Instant> asked_at_;  // to stop
+  bool proved_ = false;              // has finished a task; on the tasks' thread
 };
 
 // Returns what is wrong; empty: nothing. Before there are threads.
@@ -139,7 +139,8 @@ bool supervisor_is_gone(int news_fd) {
 // Returns what is wrong; empty: nothing.
 std::string WorkerProcess::make_fence() {
   auto fence = Fence::create();
-  if (!fence) return fmt::format("no memory for the fence of tasks: {}", std::strerror(fence.error()));
+  if (!fence)
+    return fmt::format("no memory for the fence of tasks: {}", std::strerror(fence.error()));
   fence_ = *std::move(fence);
   return {};
 }
@@ -176,6 +177,7 @@ agent::AgentConfig WorkerProcess::agent_config(std::string health_address) const
   config.heartbeat_interval = settings().worker.heartbeat_interval;
   config.self_fence = settings().worker.self_fence;
   config.kill_time = settings().worker.kill_grace;
+  config.shutdown_timeout = settings().worker.shutdown_timeout;
   config.seed = options_.incarnation.value;
   return config;
 }
@@ -229,12 +231,15 @@ void WorkerProcess::tell_supervisor(char news) const {
 }
 
 void WorkerProcess::on_signal() {
-  if (!leave_by_) {
+  const Instant now = boot_clock_now();
+  // The kernel tells of a dead supervisor once for each of its threads: that is one request.
+  if (asked_at_ && now - *asked_at_ < kSameRequest) return;
+  if (!std::exchange(asked_at_, now)) {
     log_("asked to stop: finishing what runs");
-    leave_by_ = boot_clock_now() + settings().worker.shutdown_timeout;
     return shell_->tell(agent::DrainRequested{});
   }
-  leave_by_ = boot_clock_now();
+  log_("asked again: giving back what still runs");
+  shell_->tell(agent::ReleaseNow{});
 }
 
 void WorkerProcess::wait_for_end() {
@@ -245,10 +250,6 @@ void WorkerProcess::wait_for_end() {
   const timespec look{0, kLookEveryNs};
   while (!exited_) {
     if (sigtimedwait(&signals, nullptr, &look) > 0) on_signal();
-    if (leave_by_ && boot_clock_now() >= *leave_by_ && !std::exchange(released_, true)) {
-      log_("giving back what still runs");
-      shell_->tell(agent::ReleaseNow{});
-    }
   }
 }
 

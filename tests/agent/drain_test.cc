@@ -131,55 +131,122 @@ TEST_F(Drain, AnswerToACallSentBeforeTheDrainDoesNotCountAsTold) {
   EXPECT_EQ(expect_report().request.leaving, Leaving::kDraining);
 }
 
-TEST_F(Drain, GoodbyeThatNobodyAnswersIsGivenUp) {
+TEST_F(Drain, A02_IdleWorkerWhoseControllerIsGoneLeavesAtOnce) {
+  join();
+  fail(poll);
+  expect_nothing();
+  feed(DrainRequested{});
+  expect_exit(Exit::How::kDrained);
+}
+
+TEST_F(Drain, A02_IdleWorkerLeavesWithTheFirstCallThatFails) {
   join();
   feed(DrainRequested{});
-  answer(expect_report());
-  for (std::uint32_t tries = 1; tries < kLastWordsTries; ++tries) {
-    fail(expect_report());
-    advance(kBeat / 2);
-  }
   fail(expect_report());
   expect_exit(Exit::How::kDrained);
 }
 
-TEST_F(Drain, UndeliveredResultKeepsADrainingWorkerUntilItIsToldToReleaseAll) {
+TEST_F(Drain, A02_IdleWorkerDoesNotWaitForACallThatNobodyAnswers) {
+  join();
+  feed(DrainRequested{});
+  expect_report();
+  advance(kLastWordsLongest);
+  expect_exit(Exit::How::kDrained);
+}
+
+TEST_F(Drain, A02_RegisterThatNobodyAnswersDoesNotHoldALeavingWorker) {
+  feed(Start{});
+  expect<SendRegister>();
+  feed(DrainRequested{});
+  advance(kLastWordsLongest);
+  expect_exit(Exit::How::kDrained);
+}
+
+TEST_F(Drain, OneOfSeveralControllersThatIsGoneIsNoReasonToLeaveUnheard) {
+  AgentConfig config = test_config();
+  config.controllers = 2;
+  agent = Agent(config);
+  join();
+  feed(DrainRequested{});
+  fail(expect_report());
+  advance(kBackoffBase);
+  answer(expect_report());
+  answer(expect_report());
+  expect_exit(Exit::How::kDrained);
+}
+
+TEST_F(Drain, UndeliveredResultKeepsADrainingWorkerUntilItsLimit) {
+  join();
+  run_task(attempt(1));
+  feed(DrainRequested{});
+  const Instant limit = now + test_config().shutdown_timeout;
+  answer(expect_report());
+  feed(ProcessExited{attempt(1), Completed{"{}"}});
+  while (now < limit + kLastWordsLongest - micros(1)) {
+    while (!out.empty()) fail(expect_report_of<Completed>(attempt(1)));
+    now = std::min(limit + kLastWordsLongest - micros(1), agent.next_wake());
+    feed(Tick{});
+  }
+  while (!out.empty()) fail(expect_report_of<Completed>(attempt(1)));
+  advance(micros(1));
+  expect_exit(Exit::How::kDrained);
+}
+
+TEST_F(Drain, A02_WhatRunsAtTheLimitIsReleased) {
   join();
   run_task(attempt(1));
   feed(DrainRequested{});
   answer(expect_report());
-  feed(ProcessExited{attempt(1), Completed{"{}"}});
-  for (int tries = 0; tries < 5; ++tries) {
-    fail(expect_report_of<Completed>(attempt(1)));
-    advance(kBeat / 2);
+  const Instant limit = now + test_config().shutdown_timeout;
+  while (now < limit - micros(1)) {
+    answer(poll);
+    poll = expect_poll();
+    now = std::min(limit - micros(1), agent.next_wake());
   }
-  feed(ReleaseNow{});
-  for (std::uint32_t tries = 1; tries < kLastWordsTries; ++tries) {
-    fail(expect_report_of<Completed>(attempt(1)));
-    advance(kBeat / 2);
-  }
-  fail(expect_report_of<Completed>(attempt(1)));
+  feed(Tick{});
+  expect_nothing();
+  EXPECT_LE(agent.next_wake(), limit);
+  advance(micros(1));
+  expect_kill(attempt(1), KillWhy::kDrained);
+  feed(ProcessExited{attempt(1), Killed{}});
+  answer(expect_release_of(attempt(1), Released::Cause::kDrained));
+  answer(expect_report());
   expect_exit(Exit::How::kDrained);
 }
 
-TEST_F(Drain, TriesToSayTheLastWordsAreCountedFromTheLastAnswer) {
+TEST_F(Drain, A02_OperatorsDeadlineReplacesALongerLimit) {
   join();
   run_task(attempt(1));
-  feed(ReleaseNow{});
+  SyncReply order = reply();
+  order.drain = true;
+  order.drain_within = seconds(2);
+  answer(poll, order);
+  answer(expect_report());
+  poll = expect_poll();
+  // Said again with every answer: the first one counts.
+  advance(seconds(1));
+  order = reply();
+  order.drain = true;
+  order.drain_within = seconds(2);
+  answer(poll, order);
+  poll = expect_poll();
+  advance(seconds(1));
   expect_kill(attempt(1), KillWhy::kDrained);
+}
+
+TEST_F(Drain, A02_OperatorsDrainHasTheLimitOfASignal) {
+  join();
+  run_task(attempt(1));
+  SyncReply order = reply();
+  order.drain = true;
+  answer(poll, order);
   answer(expect_report());
-  feed(ProcessExited{attempt(1), Killed{}});
-  for (std::uint32_t tries = 1; tries < kLastWordsTries; ++tries) {
-    fail(expect_report_of<Released>(attempt(1)));
-    advance(kBeat / 2);
-  }
-  answer(expect_report_of<Released>(attempt(1)));
-  for (std::uint32_t tries = 1; tries < kLastWordsTries; ++tries) {
-    fail(expect_report());
-    advance(kBeat / 2);
-  }
-  answer(expect_report());
-  expect_exit(Exit::How::kDrained);
+  poll = expect_poll();
+  EXPECT_GT(agent.next_wake(), now);
+  now = now + test_config().shutdown_timeout;
+  feed(Tick{});
+  expect_kill(attempt(1), KillWhy::kDrained);
+  while (!out.empty()) out.pop_front();
 }
 
 TEST_F(Drain, SessionThatEndsDuringADrainIsNotRenewed) {

@@ -308,6 +308,7 @@ SyncReply drawn_reply(Rng& rng) {
   SyncReply reply;
   reply.mark = {.term = {drawn_number(rng)}, .reply = drawn_number(rng)};
   reply.seq_seen = drawn_number(rng);
+  if (rng.chance(200)) reply.drain_within = millis(rng.between(0, 600'000));
   reply.lease = rng.chance(100) ? kForever : millis(rng.between(0, 600'000));
   reply.assignments = drawn_list(rng, 4, drawn_assignment);
   reply.stops = drawn_list(rng, 3, [](Rng& r) {

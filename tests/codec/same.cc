@@ -75,8 +75,9 @@ bool same(const SyncRequest& a, const SyncRequest& b) {
 }
 
 bool same(const SyncReply& a, const SyncReply& b) {
-  const auto& [mark, seq_seen, lease, assignments, stops, stale, drain] = a;
-  return std::tie(mark, seq_seen, lease, drain) == std::tie(b.mark, b.seq_seen, b.lease, b.drain) &&
+  const auto& [mark, seq_seen, lease, assignments, stops, stale, drain, drain_within] = a;
+  return std::tie(mark, seq_seen, lease, drain, drain_within) ==
+             std::tie(b.mark, b.seq_seen, b.lease, b.drain, b.drain_within) &&
          std::ranges::equal(assignments, b.assignments, kSame) &&
          std::ranges::equal(stops, b.stops, kSame) && std::ranges::equal(stale, b.stale, kSame);
 }

@@ -124,6 +124,7 @@ void World::route(Reply reply) {
 void World::absorb(Hand& hand, const SyncReply& reply) {
   if (reply.mark < hand.ack) return;
   hand.ack = reply.mark;
+  if (reply.drain) hand.drain_within = reply.drain_within;
   for (const Assignment& assignment : reply.assignments) {
     if (hand.holds(assignment.attempt)) continue;
     hand.held.push_back({assignment.attempt, std::nullopt});

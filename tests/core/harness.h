@@ -58,6 +58,7 @@ struct Hand {
   std::deque<StopOrder> stops;
   std::deque<Attempt> stale;
   std::deque<SyncRefusal> refusals;
+  std::optional<Duration> drain_within;
 
   const WorkerId& id() const { return info.id; }
   bool holds(Attempt attempt) const;

@@ -102,6 +102,20 @@ TEST_F(Recovery, V02_EveryStateOfAWorkerIsVisible) {
   EXPECT_EQ(state_of(lost), WorkerState::kOffline);
 }
 
+TEST_F(Recovery, A02_DeadlineOfADrainReachesTheWorkerOfThatSession) {
+  ignore_comings_and_goings();
+  ignore({EventKind::kWorkerDraining});
+  Hand& w = join("w");
+  submit({node("a")});
+  take_and_start(w);
+  ask_done(DrainWorker{{}, w.id()});
+  EXPECT_EQ(w.drain_within, std::nullopt) << "its own limit holds";
+  ask_done(DrainWorker{{}, w.id(), seconds(10)});
+  EXPECT_EQ(w.drain_within, seconds(10));
+  ask_done(DrainWorker{{}, w.id()});
+  EXPECT_EQ(w.drain_within, seconds(10)) << "a second order without one does not lift it";
+}
+
 TEST_F(Recovery, V03_RecoveryIsOneTransaction) {
   ignore_comings_and_goings();
   Hand& w = join("w", 4);
