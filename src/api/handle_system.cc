@@ -49,11 +49,13 @@ std::int64_t whole_seconds(Duration duration) { return duration.us / 1'000'000; 
 
 void write_health(JsonWriter& json, const Health& health, bool known_caller) {
   json.begin_object().field("status", health.store_connected ? "healthy" : "unhealthy");
-  json.field("id", health.id.text).field("uptime_seconds", whole_seconds(health.uptime));
+  json.field("id", health.id.text).field("agent_id", health.id.text);
+  json.field("uptime_seconds", whole_seconds(health.uptime));
   json.field("active_leases", health.active_leases).field("live_workers", health.live_workers);
   json.field("last_heartbeat_success", health.store_connected);
   write_time(json, "last_commit", health.last_commit);
-  json.field("store_connected", health.store_connected).field("leader", health.leads);
+  json.field("store_connected", health.store_connected);
+  json.field("metadata_store_connected", health.store_connected).field("leader", health.leads);
   json.field("term", health.term.value).field("brake_engaged", health.brake_engaged);
   json.field("inbox", health.inbox).field("version", health.version);
   write_name(json, "detail", known_caller ? std::string_view(health.detail) : std::string_view{});

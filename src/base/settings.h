@@ -69,7 +69,9 @@ struct WorkerSettings {
   bool auto_respawn = false;
   std::uint32_t max_respawn_attempts = 0;
   Launcher launcher{};
-  std::string container_root;  // empty: tasks see the file system of the machine
+  std::string container_root;     // empty: tasks see the file system of the machine
+  std::string health_address;     // empty: the one that faces the controller
+  std::uint32_t health_port = 0;  // of the first worker; 0: any that is free
 };
 
 struct DatabaseSettings {

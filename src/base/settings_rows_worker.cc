@@ -115,6 +115,24 @@ constexpr SettingSpec kRows[] = {
      .doc = "The folder that tasks have as their root, such as an unpacked image; only with the "
             "launcher `container`. Empty: the root of the machine.",
      .store = kStore<&W::container_root>},
+    {.section = "worker",
+     .key = "health_address",
+     .kind = SettingKind::kText,
+     .fallback = "",
+     .doc = "The address on which a worker process answers `/health`, `/livez` and `/readyz`. The "
+            "controller probes it there, so it must be one that the controller can reach; for "
+            "`0.0.0.0` or `::` the worker registers the address that faces the controller. Empty: "
+            "listen on that address alone.",
+     .store = kStore<&W::health_address>},
+    {.section = "worker",
+     .key = "health_port",
+     .kind = SettingKind::kCount,
+     .fallback = "0",
+     .range = {0, 65535},
+     .doc =
+         "The port of those answers for the first worker of a supervisor; the second one has the "
+         "next port, and so on. 0: any free port.",
+     .store = kStore<&W::health_port>},
 };
 
 }  // namespace

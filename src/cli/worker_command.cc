@@ -41,6 +41,8 @@ struct WorkerFlags {
   std::string work_dir;
   std::string launcher;
   std::string container_root;
+  std::string health_address;
+  std::string health_port;
   // Between the supervisor and its worker processes.
   std::string process;
   std::uint64_t incarnation = 0;
@@ -123,6 +125,8 @@ Context with_short_flags(Context context, const WorkerFlags& flags) {
   };
   set("--worker.launcher", flags.launcher);
   set("--worker.container-root", flags.container_root);
+  set("--worker.health-address", flags.health_address);
+  set("--worker.health-port", flags.health_port);
   return context;
 }
 
@@ -142,6 +146,17 @@ bool find_folders(const WorkerFlags& flags, worker::WorkerOptions& options) {
   }
   root = whole.string();
   return true;
+}
+
+// Each worker has a port of its own. False: told to the user.
+bool health_ports_fit(const WorkerFlags& flags, const WorkerSettings& settings) {
+  constexpr std::uint32_t kPortLast = 65'535;
+  const std::uint32_t first = settings.health_port;
+  if (first == 0 || first + flags.count - 1 <= kPortLast) return true;
+  complain(fmt::format("worker.health_port: {} workers from port {} on go beyond {}", flags.count,
+                       first, kPortLast),
+           "give a lower port, or 0 for any free ones");
+  return false;
 }
 
 std::optional<worker::WorkerOptions> worker_options(const Context& context,
@@ -172,6 +187,7 @@ std::optional<worker::WorkerOptions> worker_options(const Context& context,
   }
   if (!read_labels(flags, info) || !read_resources(flags, info)) return std::nullopt;
   if (!find_folders(flags, options)) return std::nullopt;
+  if (!health_ports_fit(flags, options.settings.worker)) return std::nullopt;
   return options;
 }
 
@@ -268,6 +284,15 @@ void add_worker(CommandSpec app, Command& chosen) {
       .option("--container-root", flags->container_root,
               "Root of tasks in a container, such as an unpacked image (default: the machine's)")
       .value_name("DIR");
+  command
+      .option(
+          "--health-address", flags->health_address,
+          "Answer /health, /livez and /readyz here (default: the address facing the controller)")
+      .value_name("ADDRESS");
+  command
+      .option("--health-port", flags->health_port,
+              "Port of NAME-1 for these; NAME-2 has the next one (default: any free port)")
+      .value_name("PORT");
   add_hidden(command, *flags);
   command.example(
       "vortex worker --server http://controller:8080 --slots 8\n"

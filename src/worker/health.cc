@@ -38,7 +38,7 @@ net::Response answer(const HealthConfig& config, const net::Request& request) {
   codec::JsonWriter json(response.body);
   json.begin_object();
   json.field("status", well ? "healthy" : "unhealthy");
-  json.field("id", config.worker);
+  json.field("id", config.worker).field("agent_id", config.worker);
   json.field("version", std::string_view(version()));
   json.field("uptime_seconds", (boot_clock_now() - config.started_at).us / 1'000'000);
   json.field("active_leases", state.held);
@@ -47,7 +47,9 @@ net::Response answer(const HealthConfig& config, const net::Request& request) {
   } else {
     json.key("last_heartbeat_age_ms").null();
   }
-  json.field("store_connected", is_well(state, config.beat));
+  const bool connected = is_well(state, config.beat);
+  json.field("last_heartbeat_success", connected);
+  json.field("store_connected", connected).field("metadata_store_connected", connected);
   json.field("fenced", state.fenced);
   json.field("incarnation", state.incarnation.value);
   json.end_object();
@@ -62,6 +64,7 @@ std::expected<std::unique_ptr<net::Server>, std::string> serve_health(asio::io_c
                                                                       HealthConfig config) {
   net::ServerConfig server;
   server.address = config.listen;
+  server.port = config.port;
   server.connections_max = kConnectionsMax;
   server.body_bytes_max = 0;
   auto shared = std::make_shared<const HealthConfig>(std::move(config));

@@ -18,7 +18,8 @@
 namespace vortex::worker {
 
 struct HealthConfig {
-  std::string listen;  // an address that is ours
+  std::string listen;      // an address that is ours
+  std::uint16_t port = 0;  // 0: any that is free
   std::string worker;
   Instant started_at;
   Duration beat;

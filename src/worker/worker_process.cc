@@ -1,6 +1,8 @@
 #include "worker/worker_process.h"
 
+#include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -91,6 +93,7 @@ class WorkerProcess {
   std::string make_fence();
   void start_executor();
   std::string start_agent();
+  std::uint16_t health_port() const;
   agent::AgentConfig agent_config(std::string health_address) const;
   void start_task(const Assignment& assignment);  // on the tasks' thread
   void tell_supervisor(char news) const;
@@ -167,6 +170,17 @@ void WorkerProcess::start_executor() {
                                          [this](agent::Input fact) { on_fact(std::move(fact)); });
 }
 
+// Workers of one supervisor share a host, and NAME-1 has the port of the setting.
+std::uint16_t WorkerProcess::health_port() const {
+  const std::uint32_t first = settings().worker.health_port;
+  if (first == 0) return 0;
+  const std::string& id = info().id.text;
+  std::uint32_t number = 1;
+  const std::size_t dash = id.rfind('-');
+  if (dash != id.npos) std::from_chars(id.data() + dash + 1, id.data() + id.size(), number);
+  return static_cast<std::uint16_t>(first + std::max(number, 1U) - 1);
+}
+
 agent::AgentConfig WorkerProcess::agent_config(std::string health_address) const {
   agent::AgentConfig config;
   config.info = info();
@@ -185,14 +199,18 @@ agent::AgentConfig WorkerProcess::agent_config(std::string health_address) const
 // Returns what is wrong; empty: nothing.
 std::string WorkerProcess::start_agent() {
   HealthConfig health;
-  health.listen = own_address_towards(options_.worker.controllers.front().endpoint);
+  const std::string facing = own_address_towards(options_.worker.controllers.front().endpoint);
+  health.listen = settings().worker.health_address;
+  const bool any = health.listen == "0.0.0.0" || health.listen == "::";
+  if (health.listen.empty()) health.listen = facing;
+  health.port = health_port();
   health.worker = info().id.text;
   health.started_at = started_at_;
   health.beat = settings().worker.heartbeat_interval;
   health.state = [this] { return shell_->state(); };
-  const std::string address = health.listen;
+  const std::string address = any ? facing : health.listen;
   auto server = serve_health(beat_.io, std::move(health));
-  if (!server) return server.error();
+  if (!server) return fmt::format("the health endpoint: {}", server.error());
   health_ = *std::move(server);
   ShellHooks hooks;
   hooks.start = [this](Assignment assignment) {
