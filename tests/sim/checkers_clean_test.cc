@@ -14,7 +14,7 @@ TEST(Checkers, NamesAreSortedUniqueAndNumbered) {
   const core::Policy policy = story_policy();
   const Checkers checkers(policy);
   const auto names = checkers.names();
-  EXPECT_EQ(names.size(), 28U);
+  EXPECT_EQ(names.size(), 29U);
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
   EXPECT_EQ(names.front(), "01-submit-kept");
   EXPECT_EQ(names.back(), "27-all-ends");
