@@ -1,16 +1,16 @@
 // The TOML edge of the settings: the only file that sees toml++ and its exceptions.
 
-#include <fstream>
-#include <sstream>
-
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "base/file_text.h"
 #include "base/near_name.h"
 #include "base/settings_sources.h"
 
 namespace vortex {
 namespace {
+
+constexpr std::size_t kFileBytesMax = 1024UL * 1024;
 
 std::string place_of(const SettingsFile& file, const toml::source_region& source) {
   return fmt::format("{}:{}:{}", file.name, source.begin.line, source.begin.column);
@@ -114,21 +114,14 @@ void collect_file(const SettingsFile& file, Collected& into) {
 }
 
 std::expected<SettingsFile, SettingsError> read_settings_file(const std::string& path) {
-  // Through a second stream: reading a directory raises an error that only this form reports as
-  // bad.
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  if (stream.is_open() && stream.peek() != std::ifstream::traits_type::eof())
-    text << stream.rdbuf();
-  if (!stream.is_open() || stream.bad() || text.bad()) {
-    return std::unexpected(SettingsError{
-        .fault = SettingsFault::kUnreadable,
-        .key = {},
-        .message = fmt::format("cannot read the settings file '{}'", path),
-        .places = {},
-        .help = "check that it exists, is a file and may be read, or leave out --config"});
-  }
-  return SettingsFile{.name = path, .text = std::move(text).str()};
+  auto text = read_file_text(path, kFileBytesMax);
+  if (text) return SettingsFile{.name = path, .text = *std::move(text)};
+  return std::unexpected(SettingsError{
+      .fault = SettingsFault::kUnreadable,
+      .key = {},
+      .message = fmt::format("the settings file '{}' {}", path, text.error().why),
+      .places = {},
+      .help = "check that it exists, is a file and may be read, or leave out --config"});
 }
 
 }  // namespace vortex

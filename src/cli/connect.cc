@@ -1,23 +1,29 @@
 #include "cli/connect.h"
 
 #include <algorithm>
-#include <fstream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "base/file_text.h"
 
 namespace vortex::cli {
 namespace {
 
 constexpr std::uint16_t kDefaultPort = 8080;
+constexpr std::size_t kTokenFileBytesMax = 64UL * 1024;
 
 std::expected<std::string, ExitCode> read_token(const std::string& path) {
   if (path.empty()) return std::string{};
-  std::ifstream file(path);
-  std::string token;
-  if (file >> token) return token;
-  complain(fmt::format("the token file {} can not be read", path),
+  const auto text = read_file_text(path, kTokenFileBytesMax);
+  const std::string_view white = " \t\r\n";
+  const std::size_t begin = text ? text->find_first_not_of(white) : std::string::npos;
+  if (begin != std::string::npos) {
+    return text->substr(begin, text->find_first_of(white, begin) - begin);
+  }
+  complain(fmt::format("the token file {} {}", path, text ? "is empty" : text.error().why),
            "it must hold the token alone; --token-file or VORTEX_TOKEN_FILE names it");
   return std::unexpected(ExitCode::kAuth);
 }

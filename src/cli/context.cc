@@ -1,5 +1,6 @@
 #include "cli/context.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <utility>
 
@@ -18,6 +19,13 @@ std::vector<std::pair<std::string, std::string>> environment() {
     all.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
   }
   return all;
+}
+
+// The C library keeps that a write failed, but not why.
+int first_failed_write = 0;
+
+void note_failed_write() {
+  if (first_failed_write == 0) first_failed_write = errno != 0 ? errno : EIO;
 }
 
 }  // namespace
@@ -40,11 +48,18 @@ std::optional<LoadedSettings> load(const Context& context) {
   return std::nullopt;
 }
 
-void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) note_failed_write();
+}
 
 bool print_now(std::string_view text) {
-  const bool whole = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  return std::fflush(stdout) == 0 && whole;
+  print(text);
+  return flush_output() == 0;
+}
+
+int flush_output() {
+  if (std::fflush(stdout) != 0) note_failed_write();
+  return first_failed_write;
 }
 
 void talk(std::string_view text) { fmt::print(stderr, "{}\n", text); }

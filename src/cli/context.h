@@ -46,9 +46,10 @@ inline bool wants_json(const Context& context) {
   return context.output == Output::kJson || context.output == Output::kJsonl;
 }
 
-void print(std::string_view text);                                 // stdout
-bool print_now(std::string_view text);                             // and flush; false: nobody reads
-void talk(std::string_view text);                                  // stderr, with a newline
+void print(std::string_view text);      // stdout
+bool print_now(std::string_view text);  // and flush; false: nobody reads
+int flush_output();                     // stdout; 0, or the errno of the first write that failed
+void talk(std::string_view text);       // stderr, with a newline
 void complain(std::string_view what, std::string_view help = {});  // error: ... = help: ...
 
 }  // namespace vortex::cli

@@ -1,27 +1,27 @@
 #include "cli/dag_file.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
+#include <cstddef>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "api/codes.h"
+#include "base/file_text.h"
 #include "codec/dag_file.h"
 #include "codec/dag_json.h"
 
 namespace vortex::cli {
 namespace {
 
+constexpr std::size_t kDagFileBytesMax = 64UL * 1024 * 1024;  // no controller takes more
+
 std::expected<std::string, ExitCode> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  if (file) text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-  if (file && !file.bad()) return text;
-  const int why = errno;
-  complain(fmt::format("{} can not be read: {}", path, std::strerror(why)));
-  return std::unexpected(why == ENOENT ? ExitCode::kNotFound : ExitCode::kInvalid);
+  auto text = read_file_text(path, kDagFileBytesMax);
+  if (text) return *std::move(text);
+  const FileFault fault = text.error().fault;
+  complain(fmt::format("{} {}", path, text.error().why),
+           fault == FileFault::kIsDirectory ? "name one DAG file in it" : "");
+  return std::unexpected(fault == FileFault::kMissing ? ExitCode::kNotFound : ExitCode::kInvalid);
 }
 
 }  // namespace

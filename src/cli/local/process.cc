@@ -73,7 +73,11 @@ std::uint64_t kib_after(const std::string& text, std::string_view key) {
 
 }  // namespace
 
-std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+std::string own_program() {
+  std::error_code fault;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", fault);
+  return fault ? std::string("vortex") : path.string();
+}
 
 std::expected<std::unique_ptr<Process>, std::string> Process::spawn(const ProcessConfig& config) {
   std::vector<std::string> arguments = config.argv;

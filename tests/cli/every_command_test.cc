@@ -1,0 +1,158 @@
+// Whatever a command is pointed at, it ends with an exit code of the table and a message: no
+// command ever ends by an exception. The commands are those of the real tree, each started as the
+// real program.
+
+#include <array>
+#include <set>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/app.h"
+#include "tests/cli/fake_controller.h"
+#include "tests/cli/program.h"
+
+namespace vortex::cli::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using Words = std::vector<std::string>;
+
+const std::set<int> kExitCodes{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 130};
+
+struct Leaf {
+  Words path;  // runs list
+  std::size_t positionals = 0;
+  Words file_options;      // take a file or folder
+  Words required_options;  // cannot be left out
+};
+
+void gather(const CLI::App& command, const Words& path, std::vector<Leaf>& leaves) {
+  const auto below = command.get_subcommands([](const CLI::App*) { return true; });
+  for (const CLI::App* sub : below) {
+    Words name = path;
+    name.push_back(sub->get_name());
+    gather(*sub, name, leaves);
+  }
+  if (!below.empty()) return;
+  Leaf leaf{path, 0, {}, {}};
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string type = option->get_type_name();
+    if (option->get_positional()) {
+      ++leaf.positionals;
+    } else if (type == "FILE" || type == "DIR") {
+      leaf.file_options.push_back(option->get_name());
+    } else if (option->get_required()) {
+      leaf.required_options.push_back(option->get_name());
+    }
+  }
+  leaves.push_back(std::move(leaf));
+}
+
+std::vector<Leaf> leaves_of_the_tree() {
+  Context context;
+  Command chosen;
+  CLI::App app{"vortex", "vortex"};
+  build_app(app, context, chosen);
+  std::vector<Leaf> leaves;
+  gather(app, {}, leaves);
+  return leaves;
+}
+
+// These run until they are stopped, or start a cluster: they are only given a configuration that
+// they cannot read.
+bool stays(const Leaf& leaf) {
+  static const std::set<std::string> staying{"controller", "worker", "dev", "drill", "bench"};
+  return staying.contains(leaf.path.front());
+}
+
+class EveryCommand : public testing::Test {
+ protected:
+  EveryCommand() {
+    folder_.file("dir/not-a-dag.txt", "x");
+    // Open for everybody, and every read fails, also for root.
+    nasty_ = {folder_.path() + "/dir", "/proc/self/mem", "/dev/zero",
+              folder_.file("plain", "x") + "/below"};
+  }
+
+  Words globals() const {
+    return {"--server", fmt::format("http://127.0.0.1:{}", nobody().port), "--timeout", "100ms"};
+  }
+
+  void expect_clean(const Words& arguments, Stdout out = Stdout::kCaptured) {
+    const Ended ended = run_program(arguments, folder_.path(), out);
+    const std::string what = fmt::format("vortex {}\n{}", fmt::join(arguments, " "), ended.err);
+    EXPECT_EQ(ended.signal, 0) << what;
+    EXPECT_TRUE(kExitCodes.contains(ended.exit_code)) << ended.exit_code << ": " << what;
+    EXPECT_THAT(ended.err, Not(HasSubstr("internal error"))) << what;
+    EXPECT_THAT(ended.err, Not(HasSubstr("terminate called"))) << what;
+    if (ended.exit_code != 0 && ended.out.empty() && out != Stdout::kClosedPipe) {
+      EXPECT_THAT(ended.err, Not(IsEmpty())) << what;
+    }
+  }
+
+  // The command with `value` for everything that it takes or needs.
+  Words filled(const Leaf& leaf, const std::string& value) const {
+    Words words = leaf.path;
+    words.insert(words.end(), leaf.positionals, value);
+    for (const Words& options : {leaf.file_options, leaf.required_options}) {
+      for (const std::string& option : options) words.insert(words.end(), {option, value});
+    }
+    for (const std::string& word : globals()) words.push_back(word);
+    return words;
+  }
+
+  TemporaryFolder folder_;
+  Words nasty_;
+};
+
+TEST_F(EveryCommand, EndsCleanlyWhenItIsPointedAtWhatIsNoFile) {
+  for (const Leaf& leaf : leaves_of_the_tree()) {
+    if (stays(leaf) || leaf.positionals + leaf.file_options.size() == 0) continue;
+    for (const std::string& path : nasty_) expect_clean(filled(leaf, path));
+  }
+}
+
+TEST_F(EveryCommand, EndsCleanlyWhenConfigurationOrTokenCannotBeRead) {
+  for (const Leaf& leaf : leaves_of_the_tree()) {
+    if (leaf.path.front() == "bench") continue;  // has no configuration
+    for (const std::string& path : nasty_) {
+      Words words = filled(leaf, "x");
+      words.insert(words.end(), {"--config", path, "--token-file", path});
+      expect_clean(words);
+    }
+  }
+}
+
+TEST_F(EveryCommand, EndsCleanlyWhenItsOutputGoesNowhere) {
+  for (const Leaf& leaf : leaves_of_the_tree()) {
+    Words help = leaf.path;
+    help.push_back("--help");
+    const Ended full = run_program(help, folder_.path(), Stdout::kFullDevice);
+    EXPECT_EQ(full.exit_code, 1) << fmt::format("{}", fmt::join(help, " "));
+    EXPECT_THAT(full.err, HasSubstr("cannot write the output: No space left on device"));
+    const Ended left = run_program(help, folder_.path(), Stdout::kClosedPipe);
+    EXPECT_EQ(left.exit_code, 0) << fmt::format("{}", fmt::join(help, " "));
+    EXPECT_THAT(left.err, IsEmpty());
+    if (stays(leaf)) continue;
+    expect_clean(filled(leaf, "1"), Stdout::kFullDevice);
+    expect_clean(filled(leaf, "1"), Stdout::kClosedPipe);
+  }
+}
+
+TEST_F(EveryCommand, WritesNoMessageIntoAFileWhenItsOutputIsClosed) {
+  const Ended made = run_program({"tokens", "create", "ci", "--role", "viewer", "--offline"},
+                                 folder_.path(), Stdout::kClosed);
+  const Ended checked = run_program({"db", "check"}, folder_.path());
+  EXPECT_EQ(checked.exit_code, 0) << made.err << checked.err;
+}
+
+}  // namespace
+}  // namespace vortex::cli::test
