@@ -56,12 +56,10 @@ ExitCode show(const Context& context, const std::string& name) {
   return show_one(context, dag->json, {text_at(o, "name"), text});
 }
 
-ExitCode apply_one(const Context& context, ApiClient& api, const std::string& path) {
-  const auto canonical = load_dag_file(context, path);
-  if (!canonical) return canonical.error();
-  const boost::json::value json = boost::json::parse(*canonical);
+ExitCode apply_one(const Context& context, ApiClient& api, const std::string& canonical) {
+  const boost::json::value json = boost::json::parse(canonical);
   const std::string name = text_at(json.get_object(), "name");
-  ApiRequest request{net::Method::kPut, dag_path(name), *canonical, {}, {}};
+  ApiRequest request{net::Method::kPut, dag_path(name), canonical, {}, {}};
   const auto answer = api.call(std::move(request));
   if (!answer) return report(answer.error());
   if (wants_json(context) || context.output == Output::kName) {
@@ -69,17 +67,29 @@ ExitCode apply_one(const Context& context, ApiClient& api, const std::string& pa
   }
   const char* how = answer->status == 201 ? "is new" : "was replaced";
   if (!context.quiet) {
-    talk(fmt::format("DAG {} {}: {} tasks, digest {}", name, how,
-                     text_at(answer->object(), "tasks"), text_at(answer->object(), "digest")));
+    const auto tasks = static_cast<std::uint64_t>(number_at(answer->object(), "tasks"));
+    talk(fmt::format("DAG {} {}: {}, digest {}", name, how, counted(tasks, "task"),
+                     text_at(answer->object(), "digest")));
   }
   return ExitCode::kOk;
 }
 
+// All files are checked before the first is sent: a mistake in one of them changes nothing.
 ExitCode apply_all(const Context& context, const std::vector<std::string>& paths) {
+  const auto files = dag_files_of(paths);
+  if (!files) return files.error();
+  std::vector<std::string> canonical;
+  ExitCode worst = ExitCode::kOk;
+  for (const std::string& path : *files) {
+    auto dag = load_dag_file(context, path);
+    if (dag) canonical.push_back(*std::move(dag));
+    if (!dag) worst = dag.error();
+  }
+  if (worst != ExitCode::kOk) return worst;
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
-  for (const std::string& path : paths) {
-    const ExitCode code = apply_one(context, **api, path);
+  for (const std::string& dag : canonical) {
+    const ExitCode code = apply_one(context, **api, dag);
     if (code != ExitCode::kOk) return code;
   }
   return ExitCode::kOk;
@@ -101,7 +111,9 @@ struct GraphOptions {
 // A file where there is one of this name, else a run, else a DAG of the controller.
 std::expected<PlanPtr, ExitCode> graph_plan(const Context& context, const std::string& what) {
   std::error_code ec;
-  if (std::filesystem::is_regular_file(what, ec)) return load_dag_plan(context, what);
+  const bool is_file =
+      std::filesystem::exists(what, ec) && !std::filesystem::is_directory(what, ec);
+  if (is_file) return load_dag_plan(context, what);
   const auto api = ApiClient::open(context);
   if (!api) return std::unexpected(api.error());
   if (what.starts_with('@') || parse_run_id(what)) {
@@ -167,8 +179,8 @@ void add_dag(CommandSpec app, Command& chosen) {
   one.on_chosen(chosen, [name](Context& context) { return show(context, *name); });
   auto paths = std::make_shared<std::vector<std::string>>();
   CommandSpec keep = dag.command("apply", "Keep the DAGs of files under their names");
-  keep.option("file", *paths, "Files").required();
-  keep.example("vortex dag apply nightly.json weekly.json");
+  keep.option("file", *paths, "DAG files, or directories of them").required();
+  keep.example("vortex dag apply nightly.yaml weekly.yaml\nvortex dag apply dags/");
   keep.on_chosen(chosen, [paths](Context& context) { return apply_all(context, *paths); });
   CommandSpec forget = dag.command("delete", "Forget a name; runs of it go on");
   forget.option("name", *name, "Name of the DAG").required();

@@ -1,6 +1,9 @@
 #include "cli/dag_file.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,7 +27,52 @@ std::expected<std::string, ExitCode> read_file(const std::string& path) {
   return std::unexpected(fault == FileFault::kMissing ? ExitCode::kNotFound : ExitCode::kInvalid);
 }
 
+bool is_dag_name(const std::filesystem::path& path) {
+  const std::string ending = path.extension().string();
+  const bool hidden = path.filename().string().starts_with('.');
+  return !hidden && (ending == ".yaml" || ending == ".yml" || ending == ".json");
+}
+
+std::expected<std::vector<std::string>, ExitCode> files_in(const std::string& folder) {
+  std::vector<std::string> found;
+  std::error_code fault;
+  std::filesystem::directory_iterator entry(folder, fault);
+  for (const std::filesystem::directory_iterator end; !fault && entry != end;
+       entry.increment(fault)) {
+    std::error_code gone;  // a dangling link is reported when it is read
+    if (is_dag_name(entry->path()) && !entry->is_directory(gone)) {
+      found.push_back(entry->path().string());
+    }
+  }
+  if (fault) {
+    complain(fmt::format("{} cannot be read: {}", folder, fault.message()));
+    return std::unexpected(ExitCode::kInvalid);
+  }
+  if (found.empty()) {
+    complain(fmt::format("{} has no DAG files", folder), "they end in .yaml, .yml or .json");
+    return std::unexpected(ExitCode::kNotFound);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
 }  // namespace
+
+std::expected<std::vector<std::string>, ExitCode> dag_files_of(
+    const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code unknown;
+    if (!std::filesystem::is_directory(path, unknown)) {
+      files.push_back(path);
+      continue;
+    }
+    auto inside = files_in(path);
+    if (!inside) return std::unexpected(inside.error());
+    std::ranges::move(*inside, std::back_inserter(files));
+  }
+  return files;
+}
 
 std::expected<PlanPtr, ExitCode> load_dag_plan(const Context& /*context*/,
                                                const std::string& path) {

@@ -74,6 +74,10 @@ std::string human_time(Instant at, Instant now) {
   return past.us < 0 ? "in " + text : text + " ago";
 }
 
+std::string counted(std::uint64_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
 std::string human_bytes(std::uint64_t bytes) {
   constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
   auto amount = static_cast<double>(bytes);

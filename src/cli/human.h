@@ -16,6 +16,8 @@ std::string human_duration(Duration duration);
 // "3m ago", "in 20s", "now".
 std::string human_time(Instant at, Instant now);
 std::string human_bytes(std::uint64_t bytes);
+// "1 task", "2 tasks".
+std::string counted(std::uint64_t number, std::string_view noun);
 
 // As the interface writes times: 2026-02-22T22:59:55.123456Z; unset: it is none.
 std::optional<Instant> parse_time(std::string_view text);

@@ -12,6 +12,7 @@
 #include "cli/command_spec.h"
 #include "cli/commands.h"
 #include "cli/dag_file.h"
+#include "cli/human.h"
 #include "cli/json_view.h"
 #include "cli/progress.h"
 #include "cli/submit.h"
@@ -32,7 +33,8 @@ struct RunFlags {
 
 // What would run, level by level, without telling anybody.
 ExitCode show_plan(const DagPlan& plan) {
-  print(fmt::format("{}: {} tasks in {} levels\n", plan.spec.name, plan.tasks, plan.levels));
+  print(fmt::format("{}: {} in {}\n", plan.spec.name, counted(plan.tasks, "task"),
+                    counted(plan.levels, "level")));
   for (std::uint32_t level = 0; level < plan.levels; ++level) {
     print(fmt::format("  level {}\n", level));
     for (const std::uint32_t node : plan.nodes_by_level[level]) {

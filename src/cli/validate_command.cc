@@ -7,6 +7,7 @@
 #include "cli/command_spec.h"
 #include "cli/commands.h"
 #include "cli/dag_file.h"
+#include "cli/human.h"
 #include "codec/dag_schema.h"
 
 namespace vortex::cli {
@@ -26,8 +27,10 @@ ExitCode validate(const Context& context, const ValidateFlags& flags) {
     complain("no file is given", "vortex validate FILE...");
     return ExitCode::kUsage;
   }
+  const auto files = dag_files_of(flags.files);
+  if (!files) return files.error();
   ExitCode worst = ExitCode::kOk;
-  for (const std::string& file : flags.files) {
+  for (const std::string& file : *files) {
     const auto plan = load_dag_plan(context, file);
     if (!plan) {
       worst = plan.error();
@@ -37,8 +40,8 @@ ExitCode validate(const Context& context, const ValidateFlags& flags) {
     if (context.output == Output::kName) {
       print(dag.spec.name + "\n");
     } else if (!context.quiet) {
-      print(fmt::format("{}: ok: {}, {} tasks in {} levels\n", file, dag.spec.name, dag.tasks,
-                        dag.levels));
+      print(fmt::format("{}: ok: {}, {} in {}\n", file, dag.spec.name, counted(dag.tasks, "task"),
+                        counted(dag.levels, "level")));
     }
   }
   return worst;
@@ -52,10 +55,11 @@ void add_validate(CommandSpec app, Command& chosen) {
                                     "line, column and fix of every mistake");
   command.group(kRunThings);
   auto flags = std::make_shared<ValidateFlags>();
-  command.option("file", flags->files, "DAG files, YAML or JSON");
+  command.option("file", flags->files, "DAG files (YAML or JSON), or directories of them");
   command.flag("--schema", flags->schema, "Print the JSON Schema of DAG files, for editors");
   command.example(
       "vortex validate thumbs.yaml\n"
+      "vortex validate dags/\n"
       "vortex validate --schema > dag.schema.json");
   command.on_chosen(chosen, [flags](Context& context) { return validate(context, *flags); });
 }

@@ -154,5 +154,56 @@ TEST_F(EveryCommand, WritesNoMessageIntoAFileWhenItsOutputIsClosed) {
   EXPECT_EQ(checked.exit_code, 0) << made.err << checked.err;
 }
 
+// A directory means its DAG files, for the commands where that makes sense.
+class DagFolder : public testing::Test {
+ protected:
+  DagFolder() {
+    folder_.file("dags/b.yml", "{vortex: 1, name: second, tasks: {a: {run: [x]}}}");
+    folder_.file("dags/a.yaml", "{vortex: 1, name: first, tasks: {a: {run: [x]}}}");
+    folder_.file("dags/c.json", R"({"name": "third", "tasks": {"a": {"run": ["x"]}}})");
+    folder_.file("dags/notes.txt", "not a DAG");
+    folder_.file("dags/.hidden.yaml", "not a DAG");
+    folder_.file("dags/deeper/d.yaml", "not looked at");
+    folder_.file("empty/notes.txt", "not a DAG");
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(DagFolder, ValidateChecksAllDagFilesInOrder) {
+  const Ended ended = run_program({"validate", "dags", "-o", "name"}, folder_.path());
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_EQ(ended.out, "first\nsecond\nthird\n");
+  const Ended words = run_program({"validate", "dags/"}, folder_.path());
+  EXPECT_THAT(words.out, HasSubstr("dags/a.yaml: ok: first, 1 task in 1 level\n"));
+}
+
+TEST_F(DagFolder, WithoutDagFilesIsNotFound) {
+  const Ended ended = run_program({"validate", "empty"}, folder_.path());
+  EXPECT_EQ(ended.exit_code, 3);
+  EXPECT_THAT(ended.err, HasSubstr("empty has no DAG files"));
+  EXPECT_THAT(ended.err, HasSubstr(".yaml, .yml or .json"));
+}
+
+TEST_F(DagFolder, ApplySendsThemAllOrNone) {
+  FakeController there([](const net::Request&, std::size_t) {
+    return json_response(201, R"({"name":"x","tasks":1,"digest":"d"})");
+  });
+  const std::string server = fmt::format("http://127.0.0.1:{}", there.endpoint().port);
+  const Ended good = run_program({"dag", "apply", "dags", "--server", server}, folder_.path());
+  EXPECT_EQ(good.exit_code, 0) << good.err;
+  EXPECT_THAT(there.asked(), testing::ElementsAre("PUT /api/dags/first", "PUT /api/dags/second",
+                                                  "PUT /api/dags/third"));
+  folder_.file("dags/z.yaml", "{name: broken}");
+  const Ended bad = run_program({"dag", "apply", "dags", "--server", server}, folder_.path());
+  EXPECT_EQ(bad.exit_code, 7) << bad.err;
+  EXPECT_EQ(there.asked().size(), 3U) << "a mistake in one file changes nothing";
+}
+
+TEST_F(DagFolder, RunRefusesIt) {
+  const Ended ended = run_program({"run", "dags"}, folder_.path());
+  EXPECT_EQ(ended.exit_code, 7);
+  EXPECT_THAT(ended.err, HasSubstr("dags is a directory"));
+}
+
 }  // namespace
 }  // namespace vortex::cli::test
