@@ -108,6 +108,8 @@ class EventFeed {
   };
   virtual boost::asio::awaitable<Next> next(std::uint64_t after, Duration wait) = 0;
   virtual std::uint64_t last_seq() const = 0;
+  // The longest a stream stays silent: its reader takes a longer silence for a dead controller.
+  virtual Duration beat() const { return seconds(15); }
 };
 
 class Backend {

@@ -1,6 +1,7 @@
 // The monitor log as pages and as a live stream. A stream is one sequence without gap or
 // repetition, wherever its parts come from: the store for what memory no longer holds, the feed for
 // the rest.
+#include <algorithm>
 #include <charconv>
 #include <string>
 #include <utility>
@@ -13,13 +14,13 @@
 #include "api/pause.h"
 #include "api/query.h"
 #include "api/views.h"
+#include "base/clock.h"
 
 namespace vortex::api {
 
 namespace {
 
-constexpr Duration kBeat = seconds(15);      // a comment at least this often
-constexpr Duration kTryAgain = millis(250);  // when the store can not be read
+constexpr Duration kTryAgain = millis(250);  // when the store cannot be read
 constexpr std::uint32_t kReadBytes = 1U << 20;
 constexpr std::size_t kScanBytesMax = 8U << 20;  // of one page with a filter that matches little
 constexpr Bounds kEventBounds{1'000, 1, 10'000};
@@ -135,25 +136,31 @@ boost::asio::awaitable<void> stream_events(Call& call, net::Stream& stream, Posi
   using namespace boost::asio::experimental::awaitable_operators;
   EventFeed& feed = call.backend.events();
   at.out = "retry: 2000\n: connected\n\n";
+  Instant next_beat{};
   while (true) {
     if (!at.out.empty()) {
       const bool alive = co_await stream.write(at.out);
       if (!alive) co_return;
       at.out.clear();
+      next_beat = boot_clock_now() + feed.beat();
     }
-    auto first = co_await (feed.next(at.after, kBeat) || call.exchange.closed());
+    // Counted from the last write, not from the last event: those that the filter keeps back show
+    // nobody that this stream is alive.
+    const Duration left = std::max(next_beat - boot_clock_now(), micros(0));
+    auto first = co_await (feed.next(at.after, left) || call.exchange.closed());
     if (first.index() != 0) co_return;
     const EventFeed::Next next = std::get<0>(std::move(first));
     if (next.behind) {
       const Expected<void> read = co_await catch_up(call.backend, at, filter, next.read_to);
       if (read) continue;
-      at.out += ": the store can not be read right now\n\n";
+      at.out += ": the store cannot be read right now\n\n";
       const bool alive = co_await pause(call.exchange, kTryAgain);
       if (!alive) co_return;
       continue;
     }
     for (const EventFeed::Lines& lines : next.lines) add_to_stream(at, *lines.text, filter);
-    if (next.lines.empty()) at.out = ": \n\n";
+    const bool due = next.lines.empty() || boot_clock_now() >= next_beat;
+    if (at.out.empty() && due) at.out = ": \n\n";
   }
 }
 

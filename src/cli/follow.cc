@@ -15,8 +15,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-// A controller sends a comment every 15 seconds.
-constexpr Duration kSilenceMax = seconds(40);
 constexpr Duration kFirstPause = millis(100);
 constexpr Duration kPauseMax = seconds(3);
 
@@ -53,7 +51,7 @@ asio::awaitable<std::optional<Failure>> Follower::stay_connected() {
   call.target = feed_.target;
   call.headers.emplace_back("Accept", "text/event-stream");
   call.headers.emplace_back("Last-Event-ID", std::to_string(feed_.after));
-  call.limit = kSilenceMax;
+  call.limit = feed_.silence_max;
   net::Client::OnPiece on_piece = [this](std::string_view piece) { return take_piece(piece); };
   auto answer = co_await client_->stream(std::move(call), std::move(on_piece));
   const bool refused = answer && answer->status >= 400 && answer->status != 503;

@@ -22,11 +22,16 @@ namespace vortex::cli {
 
 enum class Link : std::uint8_t { kUp, kLost };
 
+// A controller sends a comment every 15 seconds; whatever it sends, comments too, is a sign of
+// life.
+inline constexpr Duration kFeedSilenceMax = seconds(40);
+
 struct Feed {
   std::string target;                                              // /api/events?run=r1
   std::uint64_t after = 0;                                         // events with a higher sequence
   std::function<bool(const boost::json::object& event)> on_event;  // false: enough
   std::function<void(Link link, const std::string& detail)> on_link;
+  Duration silence_max = kFeedSilenceMax;  // after which the connection counts as lost
 };
 
 class Follower {

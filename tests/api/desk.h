@@ -28,9 +28,11 @@ class DeskFeed : public EventFeed {
 
   boost::asio::awaitable<Next> next(std::uint64_t after, Duration wait) override;
   std::uint64_t last_seq() const override { return last_; }
+  Duration beat() const override { return silence_max; }
 
   void add(const store::EventBlock& block);
   std::size_t blocks_max = 1'000;
+  Duration silence_max = seconds(15);
 
  private:
   boost::asio::io_context& io_;

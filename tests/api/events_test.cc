@@ -92,7 +92,7 @@ TEST(Stream, WaitsOutAStoreThatIsAway) {
   client.desk.store_up = false;
   auto stream = open_stream(client, "/api/events?after=0");
   client.until([&] {
-    return stream->stream.text.find("can not be read") != std::string::npos ||
+    return stream->stream.text.find("cannot be read") != std::string::npos ||
            stream->stream.text.size() > 40;
   });
   client.desk.store_up = true;
@@ -111,6 +111,20 @@ TEST(Stream, ShowsOneRunOnlyWhenAsked) {
   client.until([&] { return stream->stream.text.find("run_complete") != std::string::npos; });
   EXPECT_NE(stream->stream.text.find("\"run_id\":\"" + one + "\"}"), std::string::npos);
   EXPECT_EQ(stream->stream.text.find("\"run_id\":\"" + other + "\"}"), std::string::npos);
+  close(client, *stream);
+}
+
+TEST(Stream, OfAQuietRunShowsThatItIsAliveWhateverElseHappens) {
+  Client client;
+  client.desk.feed.silence_max = millis(20);
+  const std::string quiet = submit(client, one_task_dag());
+  auto stream = open_stream(client, "/api/runs/" + quiet + "/events");
+  // Events of others come all the time; this stream keeps them back and must still say something.
+  client.until([&] {
+    submit(client, one_task_dag());
+    return stream->stream.text.ends_with("\n: \n\n");
+  });
+  EXPECT_TRUE(ids(stream->stream.text).empty());
   close(client, *stream);
 }
 

@@ -15,10 +15,14 @@
 namespace vortex::cli::test {
 
 FakeController::FakeController(Answers answers)
-    : answers_(std::move(answers)), work_(boost::asio::make_work_guard(io_)) {
-  auto server = net::Server::listen(
-      io_, {}, [this](net::Exchange& exchange) { return serve(exchange); },
-      [](int status, std::string_view) { return problem(status, "VX-REQ-008"); });
+    : FakeController(net::Handler([this](net::Exchange& exchange) { return serve(exchange); })) {
+  answers_ = std::move(answers);
+}
+
+FakeController::FakeController(net::Handler handler) : work_(boost::asio::make_work_guard(io_)) {
+  auto server = net::Server::listen(io_, {}, std::move(handler), [](int status, std::string_view) {
+    return problem(status, "VX-REQ-008");
+  });
   if (!server) throw std::runtime_error(server.error());
   server_ = std::move(*server);
   thread_ = std::thread([this] { io_.run(); });

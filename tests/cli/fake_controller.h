@@ -26,6 +26,7 @@ using Answers = std::function<net::Response(const net::Request& request, std::si
 class FakeController {
  public:
   explicit FakeController(Answers answers);
+  explicit FakeController(net::Handler handler);  // for answers that are streamed
   ~FakeController();
   FakeController(const FakeController&) = delete;
   FakeController& operator=(const FakeController&) = delete;
