@@ -1,5 +1,9 @@
-// vortex health: asks one controller how it is.
+// vortex health: asks every controller that --server names how it is.
+#include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,6 +11,7 @@
 #include "cli/api_client.h"
 #include "cli/command_spec.h"
 #include "cli/commands.h"
+#include "cli/connect.h"
 #include "cli/human.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
@@ -14,11 +19,25 @@
 namespace vortex::cli {
 namespace {
 
-ExitCode show(const Context& context, const boost::json::value& health) {
-  const boost::json::object none;
-  const auto& o = health.is_object() ? health.get_object() : none;
-  const bool good = text_at(o, "status") == "healthy";
+using boost::json::object;
+
+// What one controller said, or why it said nothing.
+struct Answered {
+  std::string server;
+  object health;
+  std::optional<Failure> failure;
+  ExitCode code = ExitCode::kOk;
+};
+
+std::string record_of(const Answered& answered, const Look& look, bool among_others) {
+  const object& o = answered.health;
+  const bool good = answered.code == ExitCode::kOk;
   Record record;
+  if (among_others) record.add("server", answered.server);
+  if (answered.failure) {
+    record.add("status", "unreachable", Tone::kBad).add("detail", answered.failure->what);
+    return record.text(look);
+  }
   record.add("controller", text_at(o, "id")).add("version", text_at(o, "version"));
   record.add("status", text_at(o, "status"), good ? Tone::kGood : Tone::kBad);
   record.add("leads", flag_at(o, "leader") ? "yes" : "no");
@@ -28,32 +47,97 @@ ExitCode show(const Context& context, const boost::json::value& health) {
   if (flag_at(o, "brake_engaged")) record.add("brake", "engaged", Tone::kWarn);
   const std::string detail = text_at(o, "detail");
   if (!detail.empty()) record.add("detail", detail, Tone::kWarn);
-  const Look look = look_at(context, STDOUT_FILENO);
-  show_one(context, health, {text_at(o, "id"), record.text(look)});
-  return good ? ExitCode::kOk : ExitCode::kFailed;
+  return record.text(look);
 }
 
-ExitCode health(const Context& context) {
-  const auto api = ApiClient::open(context);
-  if (!api) return api.error();
+Answered ask(const Context& context, const net::ClientConfig& controller) {
+  ApiConfig config;
+  config.servers = {controller.endpoint};
+  config.token = controller.token;
+  config.limit = context.timeout;
+  if (context.verbose) config.trace = [](const std::string& line) { talk(line); };
+  ApiClient api(std::move(config));
+  Answered answered;
+  answered.server = api.server();
   ApiRequest request;
   request.target = "/health";
   request.repeat = Repeat::kNever;
-  const auto answer = (*api)->call(std::move(request));
-  if (answer) return show(context, answer->json);
+  const auto answer = api.call(std::move(request));
   boost::system::error_code ec;
-  const auto body = boost::json::parse(answer.error().body, ec);
-  const bool unwell = answer.error().status == 503 && !ec && body.is_object();
-  return unwell ? show(context, body) : report(answer.error());
+  boost::json::value body = answer ? answer->json : boost::json::parse(answer.error().body, ec);
+  const bool spoke = !ec && body.is_object() && (answer || answer.error().status == 503);
+  if (!spoke) {
+    answered.failure = answer ? Failure{} : answer.error();
+    if (answer) answered.failure->what = answered.server + " answered without a health report";
+    answered.code = answered.failure->exit;
+    return answered;
+  }
+  answered.health = std::move(body.get_object());
+  const bool good = text_at(answered.health, "status") == "healthy";
+  answered.code = good ? ExitCode::kOk : ExitCode::kFailed;
+  return answered;
+}
+
+ExitCode show_alone(const Context& context, const Answered& answered) {
+  if (answered.failure) return report(*answered.failure);
+  const Look look = look_at(context, STDOUT_FILENO);
+  show_one(context, answered.health,
+           {text_at(answered.health, "id"), record_of(answered, look, false)});
+  return answered.code;
+}
+
+object as_json(const Answered& answered) {
+  object out{{"server", answered.server}};
+  if (answered.failure) {
+    out["status"] = "unreachable";
+    out["detail"] = answered.failure->what;
+  }
+  for (const auto& member : answered.health) out.insert_or_assign(member.key(), member.value());
+  return out;
+}
+
+// One after the other, each with its address; the exit code is that of the worst.
+ExitCode show_all(const Context& context, const std::vector<Answered>& all) {
+  const Look look = look_at(context, STDOUT_FILENO);
+  boost::json::array list;
+  std::string text;
+  ExitCode worst = ExitCode::kOk;
+  for (const Answered& answered : all) {
+    list.push_back(as_json(answered));
+    if (!text.empty()) text += "\n";
+    text += record_of(answered, look, true);
+    worst = std::max(worst, answered.code);
+  }
+  if (context.output == Output::kJsonl) {
+    for (const auto& one : list) print(compact_json(one) + "\n");
+  } else if (context.output == Output::kName) {
+    for (const Answered& answered : all) print(answered.server + "\n");
+  } else if (context.output == Output::kJson) {
+    print(pretty_json(object{{"controllers", std::move(list)}}));
+  } else {
+    print(text);
+  }
+  return worst;
+}
+
+ExitCode health(const Context& context) {
+  const auto controllers = controllers_of(context);
+  if (!controllers) return controllers.error();
+  std::vector<Answered> all;
+  for (const net::ClientConfig& controller : *controllers) {
+    all.push_back(ask(context, controller));
+  }
+  return all.size() == 1 ? show_alone(context, all.front()) : show_all(context, all);
 }
 
 }  // namespace
 
 void add_health(CommandSpec app, Command& chosen) {
   CommandSpec command =
-      app.command("health", "Ask a controller how it is; exit 0 healthy, 1 not, 5 unreachable")
+      app.command("health",
+                  "Show the health of each controller; exit 0 healthy, 1 not, 5 unreachable")
           .group(kOperate);
-  command.example("vortex health -o json");
+  command.example("vortex health -o json\nvortex health --server http://a:8080,http://b:8080");
   command.on_chosen(chosen, health);
 }
 

@@ -1,4 +1,4 @@
-// The live feed: what counts as life, and what as a lost controller.
+// The live feed: what counts as life, and what as a lost controller. And health of several.
 
 #include "cli/follow.h"
 
@@ -9,12 +9,17 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/cli/fake_controller.h"
+#include "tests/cli/program.h"
 
 namespace vortex::cli::test {
 namespace {
+
+using testing::HasSubstr;
 
 // A stream of nothing but comments for longer than any silence is borne, then one event.
 boost::asio::awaitable<net::Response> quiet_stream(net::Exchange& exchange) {
@@ -46,6 +51,40 @@ TEST(Follow, CommentsAreASignOfLife) {
   api.io().run();
   EXPECT_EQ(events, 1);
   EXPECT_EQ(lost, 0);
+}
+
+std::string address(const net::Endpoint& endpoint) {
+  return fmt::format("http://127.0.0.1:{}", endpoint.port);
+}
+
+TEST(Health, OfSeveralControllersIsThatOfTheWorst) {
+  const TemporaryFolder folder;
+  FakeController well([](const net::Request&, std::size_t) {
+    return json_response(200, R"({"status":"healthy","id":"c1"})");
+  });
+  FakeController ill([](const net::Request&, std::size_t) {
+    return json_response(503, R"({"status":"unhealthy","id":"c2","detail":"disk"})");
+  });
+  const auto ask = [&](const std::string& servers, const char* form = "table") {
+    return run_program({"health", "--server", servers, "-o", form}, folder.path());
+  };
+  const std::string good = address(well.endpoint());
+  const std::string bad = address(ill.endpoint());
+  const std::string gone = address(nobody());
+  EXPECT_EQ(ask(good).exit_code, 0);
+  EXPECT_EQ(ask(good + "," + bad).exit_code, 1);
+  const Ended all = ask(good + "," + gone + "," + bad);
+  EXPECT_EQ(all.exit_code, 5);
+  for (const std::string& part : {good, bad, gone, std::string("c1"), std::string("c2"),
+                                  std::string("unreachable"), std::string("disk")}) {
+    EXPECT_THAT(all.out, HasSubstr(part));
+  }
+  const auto json = boost::json::parse(ask(gone + "," + good, "json").out);
+  const auto& list = json.at("controllers").as_array();
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list[0].at("status").as_string(), "unreachable");
+  EXPECT_EQ(list[1].at("server").as_string(), good);
+  EXPECT_EQ(list[1].at("status").as_string(), "healthy");
 }
 
 }  // namespace
