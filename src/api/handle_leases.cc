@@ -17,16 +17,16 @@ PartitionKey key_in(const Call& call) {
   return key;
 }
 
-net::Response lease_answer(const PartitionLeaseRow& row, Instant now) {
-  return json_answer(object_json([&](JsonWriter& json) { write_lease(json, row, now); }));
-}
-
 // Asks for a grant and shows it as the lease that it now is.
 Handled answer_grant(Call& call, core::Command command, AgentId agent) {
   auto granted = co_await ask<core::LeaseGranted>(call.backend, std::move(command));
   if (!granted) co_return std::unexpected(std::move(granted.error()));
   const PartitionLeaseRow row{key_in(call), std::move(agent), granted->epoch, granted->expires_at};
-  co_return lease_answer(row, call.backend.now());
+  const ControllerSettings& times = call.backend.settings().settings.controller;
+  const Instant renew_at = row.expires_at - times.partition_lease + times.partition_renew;
+  const Instant now = call.backend.now();
+  co_return json_answer(
+      object_json([&](JsonWriter& json) { write_lease(json, row, now, renew_at); }));
 }
 
 }  // namespace
@@ -51,7 +51,8 @@ Handled get_lease(Call& call) {
       co_await fetch(call.backend, [&](store::Reader& reader) { return reader.lease(key); });
   if (!lease) co_return std::unexpected(std::move(lease.error()));
   if (!*lease) co_return std::unexpected(trouble(Code::kNoSuchLease));
-  co_return lease_answer(**lease, call.backend.now());
+  const Instant now = call.backend.now();
+  co_return json_answer(object_json([&](JsonWriter& json) { write_lease(json, **lease, now); }));
 }
 
 Handled acquire_lease(Call& call) {

@@ -60,17 +60,17 @@ constexpr Route kRoutes[] = {
     with(get("/api/leases", "list_leases", "Partition leases", "LeaseList", list_leases), kLeases),
     get("/api/leases/{topic}/{partition}", "get_lease", "One partition", "Lease", get_lease),
     taking(post("/api/leases/{topic}/{partition}/acquire", Need::kWorker, "acquire_lease",
-                "Takes a free or expired partition, with a new epoch", "Lease", acquire_lease),
+                "Takes a free or expired partition, with a new epoch", "LeaseGrant", acquire_lease),
            "LeaseRequest"),
-    taking(
-        post("/api/leases/{topic}/{partition}/renew", Need::kWorker, "renew_lease",
-             "Holds it for another term; 409 LeaseNotHeld when it is lost", "Lease", renew_lease),
-        "LeaseHeld"),
+    taking(post("/api/leases/{topic}/{partition}/renew", Need::kWorker, "renew_lease",
+                "Holds it for another term; 409 LeaseNotHeld when it is lost", "LeaseGrant",
+                renew_lease),
+           "LeaseHeld"),
     taking(post("/api/leases/{topic}/{partition}/release", Need::kWorker, "release_lease",
                 "Gives it back at once", {}, release_lease),
            "LeaseHeld", 204),
     taking(post("/api/leases/{topic}/{partition}/check", Need::kWorker, "check_lease",
-                "May the holder still act? 409 LeaseNotHeld when not", "Lease", check_lease),
+                "May the holder still act? 409 LeaseNotHeld when not", "LeaseGrant", check_lease),
            "LeaseHeld"),
 };
 

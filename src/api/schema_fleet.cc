@@ -74,6 +74,17 @@ constexpr Field kLease[] = {
     nullable(time("expires_at", "unless renewed before")),
     boolean("live", "held and not expired"),
 };
+constexpr Field kLeaseGrant[] = {
+    text("topic", "what is shared out"),
+    integer("partition", "which part of it"),
+    nullable(text("agent", "that holds it")),
+    integer("epoch", "grows with every new holder; the fence"),
+    nullable(time("expires_at", "unless renewed before")),
+    boolean("live", "held and not expired"),
+    nullable(time("renew_at", "when the holder should renew")),
+    integer("renew_after_ms", "the same, from now on: count it from when you sent the request"),
+    integer("expires_in_ms", "how long it is still held: count it from when you sent the request"),
+};
 constexpr Field kLeaseList[] = {list("leases", "Lease", "by topic and partition"), kNextCursor};
 constexpr Field kLeaseRequest[] = {text("agent", "that wants to hold it")};
 constexpr Field kLeaseHeld[] = {
@@ -204,6 +215,7 @@ constexpr Schema kSchemas[] = {
     {"QueueList", "All queues.", kQueueList},
     {"QueueState", "Whether a queue is paused.", kQueueState},
     {"Lease", "The right to act for one partition.", kLease},
+    {"LeaseGrant", "A lease as its holder is answered: with the time to renew.", kLeaseGrant},
     {"LeaseList", "A page of leases.", kLeaseList},
     {"LeaseRequest", "Who wants a partition.", kLeaseRequest},
     {"LeaseHeld", "Who holds a partition, and with which epoch.", kLeaseHeld},

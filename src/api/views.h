@@ -55,7 +55,9 @@ void write_recovery_item(JsonWriter& json, const RecoveryItemRow& row);
 void write_worker(JsonWriter& json, const store::WorkerView& worker, Instant now);
 void write_machine(JsonWriter& json, const MachineRow& row);
 void write_queue(JsonWriter& json, const QueueDepth& queue);
-void write_lease(JsonWriter& json, const PartitionLeaseRow& row, Instant now);
+// `renew_at` is set in what a holder is answered.
+void write_lease(JsonWriter& json, const PartitionLeaseRow& row, Instant now,
+                 std::optional<Instant> renew_at = {});
 // `secret`: empty, or shown this once.
 void write_token(JsonWriter& json, const store::TokenRow& row, std::string_view secret = {});
 // With its secret or without.

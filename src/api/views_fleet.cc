@@ -57,14 +57,24 @@ void write_queue(JsonWriter& json, const QueueDepth& queue) {
   json.end_object();
 }
 
-void write_lease(JsonWriter& json, const PartitionLeaseRow& row, Instant now) {
+void write_lease(JsonWriter& json, const PartitionLeaseRow& row, Instant now,
+                 std::optional<Instant> renew_at) {
   const bool held = !row.holder.empty();
   json.begin_object().field("topic", row.partition.topic);
   json.field("partition", row.partition.partition);
   write_name(json, "agent", row.holder.text);
   json.field("epoch", row.epoch.value);
   write_time(json, "expires_at", held ? row.expires_at : kNever);
-  json.field("live", held && row.expires_at > now).end_object();
+  json.field("live", held && row.expires_at > now);
+  if (renew_at) {
+    // Lengths besides times: clocks of two machines are never compared.
+    const auto in_ms = [now](Instant at) {
+      return std::max<std::int64_t>((at - now).us / 1'000, 0);
+    };
+    write_time(json, "renew_at", *renew_at);
+    json.field("renew_after_ms", in_ms(*renew_at)).field("expires_in_ms", in_ms(row.expires_at));
+  }
+  json.end_object();
 }
 
 void write_token(JsonWriter& json, const store::TokenRow& row, std::string_view secret) {

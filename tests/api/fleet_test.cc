@@ -188,6 +188,23 @@ TEST(Leases, S02_S03_OneHolderAtATimeAndTheEpochGrows) {
   EXPECT_TRUE(client.get(at).at("/agent").is_null());
 }
 
+TEST(Leases, S02_AnswersSayWhenToRenew) {
+  Client client;
+  const std::string at = "/api/leases/orders/0";
+  const Answer granted = client.post(at + "/acquire", R"({"agent":"a"})");
+  EXPECT_EQ(granted.number("/renew_after_ms"), 20'000);
+  EXPECT_EQ(granted.number("/expires_in_ms"), 30'000);
+  EXPECT_LT(granted.text("/renew_at"), granted.text("/expires_at"));
+  const std::string held = fmt::format(R"({{"agent":"a","epoch":{}}})", granted.number("/epoch"));
+  client.desk.advance(seconds(12));
+  const Answer checked = client.post(at + "/check", held);
+  EXPECT_EQ(checked.number("/renew_after_ms"), 8'000);
+  EXPECT_EQ(checked.number("/expires_in_ms"), 18'000);
+  client.desk.advance(seconds(10));
+  EXPECT_EQ(client.post(at + "/check", held).number("/renew_after_ms"), 0);
+  EXPECT_EQ(client.post(at + "/renew", held).number("/renew_after_ms"), 20'000);
+}
+
 TEST(Status, V07_ShowsWorkersAndTasksByState) {
   Client client;
   Worker worker = join(client, "w1");
