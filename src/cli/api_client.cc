@@ -118,7 +118,7 @@ asio::awaitable<ApiResult> ApiClient::send(ApiRequest request) {
   std::size_t moved = 0;  // controllers tried since the last wait
   for (;;) {
     const Duration left = std::max(deadline - boot_clock_now(), millis(1));
-    // What can be repeated leaves time to ask again; what can not gets it all.
+    // What can be repeated leaves time to ask again; what cannot gets it all.
     const Duration limit = is_repeatable(request) ? left / 2 : left;
     Tried answer = co_await try_once(request, limit);
     if (answer && answer->status < 400) co_return to_answer(*std::move(answer));
@@ -177,6 +177,10 @@ asio::awaitable<void> ApiClient::sleep_for(Duration wait) {
 
 void ApiClient::give_up() {
   given_up_ = true;
+  break_off();
+}
+
+void ApiClient::break_off() {
   for (net::Client* client : busy_) client->close();
   for (asio::steady_timer* timer : waiting_) timer->cancel();
 }

@@ -76,8 +76,10 @@ class ApiClient {
   // For answers that do not end: a connection of its own to the controller that is asked now.
   std::unique_ptr<net::Client> connect();
   void try_next_server();
-  // Ends what is under way and answers nothing any more: the program is about to end.
+  void set_limit(Duration limit) { config_.limit = limit; }  // of the calls that follow
+  // Ends the calls under way and answers no more: the program is about to end.
   void give_up();
+  void break_off();            // ends the calls under way only
   std::string server() const;  // the one that is asked now
   std::size_t servers() const { return config_.servers.size(); }
 

@@ -9,6 +9,7 @@
 #include "cli/command_spec.h"
 #include "cli/commands.h"
 #include "cli/json_view.h"
+#include "cli/lease_hold.h"
 #include "cli/listing.h"
 
 namespace vortex::cli {
@@ -58,6 +59,7 @@ std::string record_of(const object& o, const Look& look) {
   record.add("lease", name_of(o)).add("state", state.text, state.tone);
   record.add("agent", text_at(o, "agent")).add("epoch", text_at(o, "epoch"));
   record.add("expires", time_cell(o, "expires_at", look).text);
+  if (o.contains("renew_at")) record.add("renew", time_cell(o, "renew_at", look).text);
   return record.text(look);
 }
 
@@ -88,6 +90,14 @@ ExitCode renew(const Context& context, const Lease& lease) {
   return show_answer(context, (*api)->post(path_of(lease) + "/renew", compact_json(body)));
 }
 
+// May the holder still act? The fence, for scripts that are not run by `hold`.
+ExitCode check(const Context& context, const Lease& lease) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  const object body{{"agent", lease.agent}, {"epoch", lease.epoch}};
+  return show_answer(context, (*api)->post(path_of(lease) + "/check", compact_json(body)));
+}
+
 ExitCode release(const Context& context, const Lease& lease) {
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
@@ -109,10 +119,12 @@ struct Verb {
 };
 
 constexpr Verb kVerbs[] = {
-    {"show", "One partition", Needs::kNothing, show},
+    {"show", "Show one partition", Needs::kNothing, show},
     {"acquire", "Take a free or expired partition, with a new epoch; exit 6 when it is taken",
      Needs::kAgent, acquire},
     {"renew", "Hold it for another term; exit 6 when it is lost", Needs::kEpoch, renew},
+    {"check", "Ask whether it is still held with this epoch; exit 6 when not", Needs::kEpoch,
+     check},
     {"release", "Give it back at once", Needs::kEpoch, release},
 };
 
@@ -136,11 +148,31 @@ void add_verb(CommandSpec leases, Command& chosen, const Verb& verb) {
   command.on_chosen(chosen, [lease, &verb](Context& c) { return verb.run(c, *lease); });
 }
 
+void add_hold(CommandSpec leases, Command& chosen) {
+  auto options = std::make_shared<HoldOptions>();
+  CommandSpec command = leases.command(
+      "hold", "Run a command while holding a lease: a lock for scripts on many machines");
+  command.option("topic", options->topic, "What is shared out").required();
+  command.option("partition", options->partition, "Which part of it").required();
+  command.option("command", options->command, "The command and its arguments, behind --")
+      .required();
+  command.option("--agent", options->agent, "First part of the holder's name (default: host name)")
+      .value_name("NAME");
+  command.duration("--wait", options->wait,
+                   "Wait this long for the lease, then exit 9 (default: exit 6 when it is taken)");
+  command.duration("--grace", options->grace,
+                   "Time between TERM and KILL when the lease is lost (default: a tenth of it)");
+  command.example(
+      "vortex leases hold nightly-backup 0 --wait 10m -- ./backup.sh\n"
+      "vortex leases hold orders 3 -- sh -c './consume --fence \"$VORTEX_LEASE_EPOCH\"'");
+  command.on_chosen(chosen, [options](Context& c) { return hold_lease(c, *options); });
+}
+
 }  // namespace
 
 void add_leases(CommandSpec app, Command& chosen) {
   CommandSpec leases =
-      app.command("leases", "Partition leases: list, acquire, renew, release").group(kAct);
+      app.command("leases", "Partition leases: list, acquire, renew, release, hold").group(kAct);
   leases.needs_command();
   leases.example("vortex leases acquire orders 0 --agent a1");
   auto topic = std::make_shared<std::string>();
@@ -153,6 +185,7 @@ void add_leases(CommandSpec app, Command& chosen) {
     return list(c, kLeases, with_query("/api/leases", {{"topic", *topic}}), *page);
   });
   for (const Verb& verb : kVerbs) add_verb(leases, chosen, verb);
+  add_hold(leases, chosen);
 }
 
 }  // namespace vortex::cli

@@ -1,0 +1,285 @@
+#include "cli/lease_hold.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/address.h"
+#include "cli/api_client.h"
+#include "cli/held_process.h"
+#include "cli/human.h"
+#include "cli/json_view.h"
+
+namespace vortex::cli {
+namespace {
+
+namespace asio = boost::asio;
+using boost::json::object;
+
+constexpr Duration kAskAgain = millis(500);    // while somebody else holds it
+constexpr Duration kRenewAgain = millis(100);  // after a renewal that failed
+constexpr Duration kCallMin = millis(50);
+constexpr Duration kReleaseMax = seconds(5);
+
+std::string holder_name(const std::string& wanted) {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  // Two holders never share a name: to the controller they would be one that asks again.
+  const std::string unique = fresh_idempotency_key().substr(4, 8);
+  return fmt::format("{}-{}", wanted.empty() ? host.data() : wanted, unique);
+}
+
+// Asking again would bring the same answer.
+bool is_final(ExitCode exit) {
+  return exit == ExitCode::kConflict || exit == ExitCode::kNotFound || exit == ExitCode::kAuth ||
+         exit == ExitCode::kUsage;
+}
+
+// One grant, with its times by this machine's clock, counted from when it was asked for.
+struct Grant {
+  std::uint64_t epoch = 0;
+  Instant renew_at;
+  Instant term_at;
+  Instant kill_at;
+};
+
+class Holder {
+ public:
+  Holder(const Context& context, const HoldOptions& options, std::unique_ptr<ApiClient> api)
+      : context_(context),
+        options_(options),
+        api_(std::move(api)),
+        agent_(holder_name(options.agent)),
+        pause_(api_->io()),
+        signals_(api_->io()) {
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD}) {
+      signals_.add(number);
+    }
+  }
+
+  ExitCode run() {
+    asio::co_spawn(api_->io(), hold(), asio::detached);
+    asio::co_spawn(api_->io(), heed_signals(), asio::detached);
+    api_->io().run();
+    return code_;
+  }
+
+ private:
+  std::string path(std::string_view verb) const {
+    return fmt::format("/api/leases/{}/{}/{}", escaped(options_.topic), options_.partition, verb);
+  }
+  std::string name() const { return fmt::format("{}/{}", options_.topic, options_.partition); }
+  void say(const std::string& text) const {
+    if (!context_.quiet) talk(text);
+  }
+
+  // Who holds it, and with which epoch once there is one.
+  std::string request_body() const {
+    object body{{"agent", agent_}};
+    if (grant_.epoch > 0) body["epoch"] = grant_.epoch;
+    return compact_json(body);
+  }
+
+  asio::awaitable<void> pause(Duration wait) {
+    pause_.expires_after(std::chrono::microseconds(std::max(wait, micros(0)).us));
+    const auto [ec] = co_await pause_.async_wait(asio::as_tuple(asio::deferred));
+    static_cast<void>(ec);
+  }
+
+  asio::awaitable<ApiResult> post(std::string_view verb, std::string body) {
+    ApiRequest request;
+    request.method = net::Method::kPost;
+    request.target = path(verb);
+    request.body = std::move(body);
+    co_return co_await api_->send(std::move(request));
+  }
+
+  Grant grant_of(const object& lease, Instant sent) const {
+    const Duration length = millis(number_at(lease, "expires_in_ms"));
+    const Duration kill_after = length * 95 / 100;
+    const Duration grace =
+        std::min(options_.grace.us > 0 ? options_.grace : length / 10, kill_after / 2);
+    const Duration term_after = kill_after - grace;
+    // However long the grace, there is time for a second try.
+    const Duration renew_after =
+        std::min(millis(number_at(lease, "renew_after_ms")), term_after * 2 / 3);
+    return {static_cast<std::uint64_t>(number_at(lease, "epoch")), sent + renew_after,
+            sent + term_after, sent + kill_after};
+  }
+
+  // Until it is ours, the time to wait is over, or nobody is to be asked.
+  asio::awaitable<bool> acquire() {
+    const Instant give_up_at = boot_clock_now() + options_.wait;
+    bool waiting = false;
+    while (!interrupted_) {
+      const Instant sent = boot_clock_now();
+      ApiResult answer = co_await post("acquire", request_body());
+      if (answer && number_at(answer->object(), "expires_in_ms") <= 0) {
+        complain(fmt::format("{} does not say how long a lease lasts", api_->server()),
+                 "its version is too old for `leases hold`");
+        co_return false;
+      }
+      if (answer) {
+        grant_ = grant_of(answer->object(), sent);
+        co_return true;
+      }
+      const ExitCode exit = answer.error().exit;
+      const bool may_change = exit == ExitCode::kConflict || exit == ExitCode::kUnreachable;
+      const bool late = boot_clock_now() + kAskAgain > give_up_at;
+      if (interrupted_) break;
+      if (!may_change || late) {
+        report(answer.error());
+        code_ = late && may_change && options_.wait.us > 0 ? ExitCode::kWaitTimedOut : exit;
+        co_return false;
+      }
+      if (!std::exchange(waiting, true))
+        say(fmt::format("waiting for {}: {}", name(), answer.error().what));
+      api_->try_next_server();
+      co_await pause(kAskAgain);
+    }
+    code_ = ExitCode::kInterrupted;
+    co_return false;
+  }
+
+  bool start() {
+    HeldProcess::Setup setup;
+    setup.command = options_.command;
+    setup.environment = {fmt::format("VORTEX_LEASE_EPOCH={}", grant_.epoch),
+                         "VORTEX_LEASE_TOPIC=" + options_.topic,
+                         fmt::format("VORTEX_LEASE_PARTITION={}", options_.partition),
+                         "VORTEX_LEASE_AGENT=" + agent_};
+    setup.deadline = grant_.kill_at;
+    auto started = HeldProcess::start(setup);
+    if (started) {
+      process_.emplace(*std::move(started));
+      return true;
+    }
+    complain(started.error().what);
+    code_ = static_cast<ExitCode>(started.error().exit_code);
+    return false;
+  }
+
+  // False: it is lost, or may end before it can be renewed.
+  asio::awaitable<bool> renew() {
+    for (;;) {
+      const Instant sent = boot_clock_now();
+      if (sent >= grant_.term_at) co_return false;
+      api_->set_limit(std::max((grant_.term_at - sent) / 2, kCallMin));
+      ApiResult answer = co_await post("renew", request_body());
+      if (process_->ended()) co_return true;
+      if (answer) {
+        grant_ = grant_of(answer->object(), sent);
+        process_->extend(grant_.kill_at);
+        lost_.reset();
+        co_return true;
+      }
+      lost_ = std::move(answer.error());
+      if (is_final(lost_->exit)) co_return false;
+      api_->try_next_server();
+      co_await pause(std::min(kRenewAgain, grant_.term_at - boot_clock_now()));
+      if (process_->ended()) co_return true;
+    }
+  }
+
+  // The lease is gone or about to be: the command must be gone before it.
+  asio::awaitable<void> end_command() {
+    complain(fmt::format("{} is lost: {}", name(), lost_ ? lost_->what : "not renewed in time"),
+             "the command is ended before anybody else can hold it");
+    process_->signal(SIGTERM);
+    const Instant kill_at =
+        std::min(grant_.kill_at, boot_clock_now() + (grant_.kill_at - grant_.term_at));
+    while (!process_->ended() && boot_clock_now() < kill_at) {
+      co_await pause(kill_at - boot_clock_now());
+    }
+    process_->signal(SIGKILL);
+    while (!process_->ended()) co_await pause(millis(10));
+    code_ = lost_ ? lost_->exit : ExitCode::kUnreachable;
+  }
+
+  asio::awaitable<void> keep() {
+    while (!process_->ended()) {
+      if (boot_clock_now() < grant_.renew_at) {
+        co_await pause(grant_.renew_at - boot_clock_now());
+        continue;
+      }
+      const bool kept = co_await renew();
+      if (kept) continue;
+      co_await end_command();
+      co_return;
+    }
+    code_ = static_cast<ExitCode>(*process_->ended());
+    if (boot_clock_now() < grant_.kill_at) co_return;
+    // This program stood still for too long, and the guard has done its duty.
+    complain(fmt::format("{} is lost: not renewed in time; the command was killed", name()));
+    code_ = ExitCode::kUnreachable;
+  }
+
+  asio::awaitable<void> hold() {
+    const bool held = co_await acquire();
+    if (held) {
+      say(fmt::format("holding {} with epoch {}", name(), grant_.epoch));
+      const bool started = !interrupted_ && start();
+      if (started) co_await keep();
+      if (interrupted_ && !started) code_ = ExitCode::kInterrupted;
+      api_->set_limit(kReleaseMax);
+      if (!lost_ || code_ != ExitCode::kConflict) {
+        // Best effort: what cannot be released ends by itself.
+        co_await post("release", request_body());
+      }
+    }
+    signals_.cancel();
+    over_ = true;
+  }
+
+  asio::awaitable<void> heed_signals() {
+    while (!over_) {
+      const auto [ec, number] = co_await signals_.async_wait(asio::as_tuple(asio::deferred));
+      if (ec || over_) co_return;
+      if (number != SIGCHLD && process_) process_->signal(number);
+      if (number == SIGCHLD && process_ && process_->ended()) api_->break_off();
+      if (number != SIGCHLD && !process_) {
+        interrupted_ = true;
+        api_->give_up();
+      }
+      pause_.cancel();
+    }
+  }
+
+  const Context& context_;
+  const HoldOptions& options_;
+  std::unique_ptr<ApiClient> api_;
+  std::string agent_;
+  asio::steady_timer pause_;
+  asio::signal_set signals_;
+  Grant grant_;
+  std::optional<HeldProcess> process_;
+  std::optional<Failure> lost_;  // why the last renewal failed
+  ExitCode code_ = ExitCode::kFailed;
+  bool interrupted_ = false;
+  bool over_ = false;
+};
+
+}  // namespace
+
+ExitCode hold_lease(const Context& context, const HoldOptions& options) {
+  auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  return Holder(context, options, *std::move(api)).run();
+}
+
+}  // namespace vortex::cli
