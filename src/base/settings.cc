@@ -1,5 +1,7 @@
 #include "base/settings.h"
 
+#include <map>
+
 #include <fmt/format.h>
 
 #include "base/assert.h"
@@ -44,6 +46,31 @@ std::optional<SettingsError> unused_root(const SettingsDraft& draft) {
       .help = fmt::format("set {} = \"container\", or leave out the root", kLauncher)};
 }
 
+// Values outside the usual range that nobody has allowed, as they were given: what was adapted
+// since is no excuse.
+std::vector<SettingsError> extreme_timings(const SettingsDraft& draft, const Collected& collected) {
+  std::vector<SettingsError> errors;
+  const Slot& allowed = draft.slots()[*find_setting(kAllowExtremeKey)];
+  if (draft.tuning() == Tuning::kTesting || draft.tuning_refused()) return errors;
+  if (std::get<bool>(allowed.value)) return errors;
+  std::map<std::size_t, const GivenValue*> in_force;  // later ones override earlier ones
+  for (const GivenValue& given : collected.values) in_force[given.row] = &given;
+  for (const auto& [row, given] : in_force) {
+    const SettingSpec& spec = settings_table()[row];
+    if (spec.usual.max == 0) continue;
+    const double value = static_cast<double>(std::get<Duration>(given->value).us) / 1e6;
+    if (value >= spec.usual.min && value <= spec.usual.max) continue;
+    errors.push_back({.fault = SettingsFault::kOutOfRange,
+                      .key = spec.full_key(),
+                      .message = fmt::format("{} = {} is outside its usual range {} to {} {}",
+                                             spec.full_key(), value_text(spec, given->value),
+                                             spec.usual.min, spec.usual.max, unit_name(spec.kind)),
+                      .places = {given->place},
+                      .help = fmt::format("set {} = true if you mean it", kAllowExtremeKey)});
+  }
+  return errors;
+}
+
 }  // namespace
 
 std::expected<LoadedSettings, std::vector<SettingsError>> load_settings(
@@ -54,9 +81,11 @@ std::expected<LoadedSettings, std::vector<SettingsError>> load_settings(
   collect_flags(request.flags, collected);
 
   SettingsDraft draft(collected);
-  std::vector<std::string> notices = derive_timing(draft);
+  std::vector<std::string> notices = std::move(collected.notices);
+  for (std::string& notice : derive_timing(draft)) notices.push_back(std::move(notice));
   std::vector<SettingsError> errors = std::move(collected.errors);
   for (SettingsError& error : broken_rules(draft)) errors.push_back(std::move(error));
+  for (SettingsError& error : extreme_timings(draft, collected)) errors.push_back(std::move(error));
   if (auto error = unused_root(draft)) errors.push_back(*std::move(error));
   if (!errors.empty()) return std::unexpected(std::move(errors));
   return finished(draft, std::move(notices));

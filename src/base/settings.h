@@ -57,6 +57,9 @@ struct ControllerSettings {
 };
 
 struct WorkerSettings {
+  std::string name;  // empty: the host name
+  std::string zone;
+  std::string group;
   Duration heartbeat_interval{};  // H
   Duration self_fence{};          // F
   Duration kill_grace{};          // K

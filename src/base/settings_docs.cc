@@ -5,6 +5,7 @@
 #include "base/settings_table.h"
 #include "base/settings_timing.h"
 #include "base/settings_value.h"
+#include "base/settings_words.h"
 
 namespace vortex {
 namespace {
@@ -68,10 +69,32 @@ std::string rules() {
 }
 
 std::string entry(const SettingSpec& spec) {
+  std::string takes = expectation(spec);
+  if (spec.usual.max > 0) {
+    takes += fmt::format("; only {} to {} unless `{}` is true", spec.usual.min, spec.usual.max,
+                         kAllowExtremeKey);
+  }
   const std::string fallback = spec.fallback.empty() ? "empty" : fmt::format("`{}`", spec.fallback);
   return fmt::format(
       "\n### `{}`\n\n{}\n\n- Takes {}. Default: {}.\n- Environment: `{}`. Flag: `{}`.\n",
-      spec.full_key(), spec.doc, expectation(spec), fallback, spec.environment_name(), spec.flag());
+      spec.full_key(), spec.doc, takes, fallback, spec.environment_name(), spec.flag());
+}
+
+std::string words() {
+  std::string text =
+      "\n## Other words that are understood\n\n"
+      "Names from other documents are accepted in the file, in the environment and as flags; a "
+      "note "
+      "says\nwhat they are called here. A setting that is given twice in one place, by two words "
+      "and "
+      "with two\nvalues, is refused.\n\n| word | environment | meaning |\n|---|---|---|\n";
+  for (const SettingWord& word : setting_words()) {
+    const std::string meaning =
+        word.ours.empty() ? fmt::format("no effect: {}", word.why) : fmt::format("`{}`", word.ours);
+    text +=
+        fmt::format("| `{}` | `{}` | {} |\n", word.full_key(), word.environment_name(), meaning);
+  }
+  return text;
 }
 
 }  // namespace
@@ -86,7 +109,7 @@ std::string settings_reference() {
     }
     text += entry(spec);
   }
-  return text;
+  return text + words();
 }
 
 }  // namespace vortex

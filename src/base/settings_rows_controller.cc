@@ -16,6 +16,7 @@ constexpr SettingSpec kRows[] = {
      .kind = SettingKind::kSeconds,
      .fallback = "60",
      .range = {1, 86400},
+     .usual = {30, 600},
      .tuned = {"30", "60", "120", "5"},
      .doc =
          "How long a worker may be silent before it is OFFLINE and its tasks go to others: the "
@@ -61,8 +62,10 @@ constexpr SettingSpec kRows[] = {
      .kind = SettingKind::kSeconds,
      .fallback = "60",
      .range = {0.1, 3600},
-     .doc = "The longest time between two looks at tasks that were handed out but not started. "
-            "Usually they are seen within one sweep.",
+     .doc =
+         "The longest time between two looks for tasks that were handed out but not started, and "
+         "for every other deadline. They are seen sooner when `sweep_interval_ms` is shorter, "
+         "as it usually is.",
      .store = kStore<&C::timeout_check_interval>},
     {.section = "controller",
      .key = "task_stale_timeout_seconds",
@@ -123,7 +126,9 @@ constexpr SettingSpec kRows[] = {
      .kind = SettingKind::kSeconds,
      .fallback = "20",
      .range = {0.1, 3600},
-     .doc = "When a holder is asked to renew its partition lease, counted from the grant.",
+     .doc =
+         "When the holder of a partition lease should renew it, counted from the grant. It is told "
+         "in every answer (`renew_at`, `renew_after_ms`); `vortex leases hold` keeps to it.",
      .store = kStore<&C::partition_renew>},
     {.section = "controller",
      .key = "sweep_interval_ms",
@@ -176,6 +181,16 @@ constexpr SettingSpec kRows[] = {
      .fallback = "false",
      .doc = "Whether every request needs a token, also on loopback.",
      .store = kStore<&C::require_tokens>},
+    {.section = "controller",
+     .key = "allow_extreme_timings",
+     .kind = SettingKind::kSwitch,
+     .fallback = "false",
+     .doc =
+         "Whether heartbeat intervals and timeouts outside the usual ranges may be set. The tuning "
+         "`testing` allows them. Values that a tuning sets, or that follow from others, are not "
+         "held to the usual ranges.",
+     // Only the settings themselves ask for it: nothing is stored.
+     .store = [](Settings&, const SettingValue&) {}},
     {.section = "controller",
      .key = "io_threads",
      .kind = SettingKind::kCount,

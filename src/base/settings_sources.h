@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,22 +15,36 @@
 #include "base/settings.h"
 #include "base/settings_table.h"
 #include "base/settings_value.h"
+#include "base/settings_words.h"
 
 namespace vortex {
+
+enum class SettingSource : std::uint8_t { kFile, kEnvironment, kFlag };
 
 struct GivenValue {
   std::size_t row = 0;
   SettingValue value;
   std::string place;  // "vortex.toml:3:26", "flag --tuning", ...
+  SettingSource source{};
 };
 
 struct Collected {
   std::vector<GivenValue> values;  // later ones override earlier ones
   std::vector<SettingsError> errors;
   std::vector<std::size_t> refused;  // rows for which some value was refused
+  std::vector<std::string> notices;  // other words that were used
 
-  // Takes a value or records why not. `shown` is the value as the user wrote it.
-  void take(std::size_t row, ValueResult result, std::string_view shown, std::string place);
+  // One value as the user wrote it, and where.
+  struct Written {
+    SettingSource source{};
+    std::string_view shown;
+    std::string place;
+  };
+  // Takes a value or records why not. One that was given before in the same source, by another
+  // word, must be the same.
+  void take(std::size_t row, ValueResult result, Written written);
+  // Notes that another word was used; the row of the setting it means, if it means one.
+  std::optional<std::size_t> translate(const SettingWord& word, const Written& written);
 };
 
 void collect_file(const SettingsFile& file, Collected& into);

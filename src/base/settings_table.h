@@ -50,6 +50,7 @@ struct SettingSpec {
   SettingKind kind{};
   std::string_view fallback;  // the default, as a person would write it
   SettingRange range{};       // kCount, kSeconds, kMillis
+  SettingRange usual{};       // narrower, unless controller.allow_extreme_timings; 0 to 0: none
   std::span<const std::string_view> choices{};
   TunedValues tuned{};
   std::string_view doc;  // meaning and special values
@@ -62,6 +63,7 @@ struct SettingSpec {
 
 inline constexpr std::array<std::string_view, 4> kTuningNames{"lan", "standard", "wan", "testing"};
 inline constexpr std::size_t kTuningRow = 0;
+inline constexpr std::string_view kAllowExtremeKey = "controller.allow_extreme_timings";
 
 // All rows, grouped by section.
 const std::vector<SettingSpec>& settings_table();

@@ -72,16 +72,38 @@ std::string hint_for_section(std::string_view name) {
   return near.empty() ? hint_for_key("", name) : fmt::format("did you mean '{}'?", near);
 }
 
+std::string plain_text(const toml::node& node) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
+  if (const auto* integer = node.as_integer()) return fmt::format("{}", integer->get());
+  return "(not a plain value)";
+}
+
+// The key is that of a setting or another word for one.
+void collect_value(const SettingsFile& file, const std::string& full, const toml::node& node,
+                   Collected& into) {
+  const std::string place = place_of(file, node.source());
+  auto row = find_setting(full);
+  if (!row) {
+    const std::string text = plain_text(node);
+    const SettingWord& word = *find_setting_word(full, &SettingWord::full_key);
+    row = into.translate(word, {SettingSource::kFile, text, place});
+  }
+  if (!row) return;
+  FileValue value = file_value(settings_table()[*row], node);
+  into.take(*row, std::move(value.result), {SettingSource::kFile, value.shown, place});
+}
+
 void collect_section(const SettingsFile& file, std::string_view section, const toml::table& table,
                      Collected& into) {
   for (const auto& [key, node] : table) {
     const std::string full =
         section.empty() ? std::string(key.str()) : fmt::format("{}.{}", section, key.str());
-    if (section.empty() && is_section(key.str()) && node.is_table()) {
+    const bool known_section = is_section(key.str()) || is_word_section(key.str());
+    if (section.empty() && known_section && node.is_table()) {
       collect_section(file, key.str(), *node.as_table(), into);
-    } else if (const auto row = find_setting(full)) {
-      FileValue value = file_value(settings_table()[*row], node);
-      into.take(*row, std::move(value.result), value.shown, place_of(file, node.source()));
+    } else if (find_setting(full) || find_setting_word(full, &SettingWord::full_key) != nullptr) {
+      collect_value(file, full, node, into);
     } else {
       const bool is_named_section = section.empty() && is_section(key.str());
       into.errors.push_back(

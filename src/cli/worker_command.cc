@@ -123,6 +123,9 @@ Context with_short_flags(Context context, const WorkerFlags& flags) {
   const auto set = [&context](const char* flag, const std::string& value) {
     if (!value.empty()) context.setting_flags.push_back(fmt::format("{}={}", flag, value));
   };
+  set("--worker.name", flags.name);
+  set("--worker.zone", flags.zone);
+  set("--worker.group", flags.group);
   set("--worker.launcher", flags.launcher);
   set("--worker.container-root", flags.container_root);
   set("--worker.health-address", flags.health_address);
@@ -165,6 +168,9 @@ std::optional<worker::WorkerOptions> worker_options(const Context& context,
   if (!loaded) return std::nullopt;
   worker::WorkerOptions options;
   options.settings = loaded->settings;
+  if (flags.process.empty()) {  // the supervisor says it for all
+    for (const std::string& notice : loaded->notices) talk("note: " + notice);
+  }
   auto controllers = controllers_of(context);
   if (!controllers) return std::nullopt;
   options.controllers = *std::move(controllers);
@@ -176,8 +182,8 @@ std::optional<worker::WorkerOptions> worker_options(const Context& context,
   WorkerInfo& info = options.info;
   // In a container the host has the name of the worker.
   info.machine = MachineId(flags.machine.empty() ? host_name() : flags.machine);
-  info.zone = flags.zone;
-  info.group = flags.group;
+  info.zone = options.settings.worker.zone;
+  info.group = options.settings.worker.group;
   info.slots = flags.slots > 0 ? flags.slots : std::max(1U, std::thread::hardware_concurrency());
   if (!flags.queues.empty()) info.queues = flags.queues;
   info.runtimes = flags.runtimes;
@@ -219,8 +225,9 @@ ExitCode supervise(const Context& context, const WorkerFlags& flags,
   const auto logger = make_logger(options.settings.monitoring.log_level, "supervisor");
   worker::SupervisorOptions supervisor;
   supervisor.worker = std::move(options);
-  supervisor.name = flags.name.empty() ? host_name() : flags.name;
-  supervisor.name_is_given = !flags.name.empty();
+  const std::string& name = supervisor.worker.settings.worker.name;
+  supervisor.name = name.empty() ? host_name() : name;
+  supervisor.name_is_given = !name.empty();
   supervisor.count = flags.count;
   supervisor.program = context.program;
   supervisor.arguments = context.arguments;

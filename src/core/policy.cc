@@ -19,7 +19,8 @@ Policy make_policy(const Settings& settings) {
   policy.worker_queue_ttl = c.worker_queue_ttl;
   policy.keep_away = std::min(policy.keep_away, c.heartbeat_timeout / 2);
   policy.partition_lease = c.partition_lease;
-  policy.sweep = c.sweep_interval;
+  // One tick looks after every deadline, so the closer of the two limits holds for all of them.
+  policy.sweep = std::min(c.sweep_interval, c.timeout_check_interval);
   policy.health_check_interval = c.health_check_interval;
   policy.reconcile_interval = c.reconcile_interval;
   policy.retry.max_retries = static_cast<std::uint16_t>(c.max_task_retries);

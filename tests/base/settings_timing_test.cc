@@ -97,9 +97,9 @@ TEST(SettingsTiming, UnsetValuesFollowTheTimeout) {
 }
 
 TEST(SettingsTiming, ScheduledTimeoutNeverEndsBeforeTheLease) {
-  EXPECT_EQ(settings_of(from_flags({"--controller.heartbeat-timeout-secs=900"}))
+  EXPECT_EQ(settings_of(from_flags({"--controller.heartbeat-timeout-secs=600"}))
                 .controller.scheduled_timeout,
-            seconds(900));
+            seconds(600));
 }
 
 TEST(SettingsTiming, BrokenFenceRuleIsShownWithNumbersAndPlaces) {
@@ -150,6 +150,46 @@ INSTANTIATE_TEST_SUITE_P(
             {"--worker.spawn-backoff-base-seconds=10", "--worker.spawn-backoff-max-seconds=9"},
             "but 10 s is more than 9 s"}));
 
+struct Extreme {
+  std::string flag;
+  std::string refusal;  // empty: it is within the usual range
+};
+
+class SettingsExtremes : public testing::TestWithParam<Extreme> {};
+
+TEST_P(SettingsExtremes, M09_AreRefusedWithKeyValueAndRangeUnlessAllowed) {
+  const auto& [flag, refusal] = GetParam();
+  if (refusal.empty()) {
+    EXPECT_THAT(errors_of(from_flags({flag})), IsEmpty());
+    return;
+  }
+  EXPECT_THAT(errors_of(from_flags({flag})), HasSubstr(refusal));
+  EXPECT_THAT(errors_of(from_flags({flag})),
+              HasSubstr("set controller.allow_extreme_timings = true if you mean it"));
+  EXPECT_THAT(errors_of(from_flags({flag, "--tuning=lan"})), HasSubstr(refusal));
+  EXPECT_THAT(errors_of(from_flags({flag, "--controller.allow-extreme-timings"})), IsEmpty());
+  EXPECT_THAT(errors_of(from_flags({flag, "--tuning=testing"})),
+              testing::Not(HasSubstr("usual range")));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, SettingsExtremes,
+    testing::Values(
+        Extreme{
+            "--worker.heartbeat-interval-secs=4.9",
+            "error[VX-CFG-005]: worker.heartbeat_interval_secs = 4.9 is outside its usual range "
+            "5 to 120 seconds"},
+        Extreme{"--worker.heartbeat-interval-secs=121",
+                "worker.heartbeat_interval_secs = 121 is outside its usual range 5 to 120 seconds"},
+        Extreme{"--worker.heartbeat-interval-secs=5", ""},
+        Extreme{"--worker.heartbeat-interval-secs=120", ""},
+        Extreme{"--controller.heartbeat-timeout-secs=29",
+                "controller.heartbeat_timeout_secs = 29 is outside its usual range 30 to 600"},
+        Extreme{"--controller.heartbeat-timeout-secs=601",
+                "controller.heartbeat_timeout_secs = 601 is outside its usual range 30 to 600"},
+        Extreme{"--controller.heartbeat-timeout-secs=30", ""},
+        Extreme{"--controller.heartbeat-timeout-secs=600", ""}));
+
 TEST(SettingsTiming, RefusedValuesBreakNoRuleOnTop) {
   const auto result = load_settings(
       from_flags({"--controller.heartbeat-timeout-secs=oops", "--worker.self-fence-secs=300"}));
@@ -167,11 +207,14 @@ RC_GTEST_PROP(SettingsTiming, AnyTimeoutOrIntervalAloneGivesSettingsThatKeepAllR
   const auto interval = *rc::gen::inRange<std::int64_t>(50, 3'600'000);
   const auto name =
       *rc::gen::elementOf(std::vector<std::string>{"lan", "standard", "wan", "testing"});
-  RC_ASSERT(errors_of(from_flags({flag_of("controller.heartbeat-timeout-secs", lease)})).empty());
-  RC_ASSERT(errors_of(from_flags({"--tuning=" + name,
+  const std::string any = "--controller.allow-extreme-timings=true";
+  RC_ASSERT(
+      errors_of(from_flags({any, flag_of("controller.heartbeat-timeout-secs", lease)})).empty());
+  RC_ASSERT(errors_of(from_flags({any, "--tuning=" + name,
                                   flag_of("controller.heartbeat-timeout-secs", lease)}))
                 .empty());
-  RC_ASSERT(errors_of(from_flags({flag_of("worker.heartbeat-interval-secs", interval)})).empty());
+  RC_ASSERT(
+      errors_of(from_flags({any, flag_of("worker.heartbeat-interval-secs", interval)})).empty());
 }
 
 RC_GTEST_PROP(SettingsTiming, WhenRoomExistsForWhatIsGivenTheRestIsFound, ()) {
@@ -179,7 +222,8 @@ RC_GTEST_PROP(SettingsTiming, WhenRoomExistsForWhatIsGivenTheRestIsFound, ()) {
   // Three intervals, one kill time and the tick fit: H <= 0.2 L, K <= 0.3 L leave 0.05 L.
   const auto interval = *rc::gen::inRange<std::int64_t>(50, lease / 5);
   const auto kill = *rc::gen::inRange<std::int64_t>(50, lease * 3 / 10);
-  RC_ASSERT(errors_of(from_flags({flag_of("controller.heartbeat-timeout-secs", lease),
+  RC_ASSERT(errors_of(from_flags({"--controller.allow-extreme-timings=true",
+                                  flag_of("controller.heartbeat-timeout-secs", lease),
                                   flag_of("worker.heartbeat-interval-secs", interval),
                                   flag_of("worker.kill-grace-secs", kill)}))
                 .empty());

@@ -5,6 +5,15 @@
 namespace vortex::core {
 namespace {
 
+TEST(TimeoutChecks, A01_DeadlinesAreCheckedAsOftenAsTheTimeoutCheckSays) {
+  Settings settings = default_settings();
+  settings.controller.sweep_interval = seconds(5);
+  settings.controller.timeout_check_interval = seconds(2);
+  EXPECT_EQ(make_policy(settings).sweep, seconds(2));
+  settings.controller.timeout_check_interval = seconds(60);
+  EXPECT_EQ(make_policy(settings).sweep, seconds(5));
+}
+
 class Timeouts : public LifeTest {
  protected:
   Timeouts() { ignore({EventKind::kTaskRequeued, EventKind::kTaskReassigned}); }
