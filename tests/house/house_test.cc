@@ -51,6 +51,13 @@ TEST(House, NoPathOfAMachineIsWrittenDown) {
   expect_none(all_findings(repository_files(), machine_paths));
 }
 
+TEST(House, EverySettingIsReadBySomebody) {
+  const std::vector<SourceFile> sources = sources_in({"src"});
+  for (const SourceFile& file : sources) {
+    if (file.path == "src/base/settings.h") expect_none(report(unread_settings(file, sources)));
+  }
+}
+
 TEST(House, ScriptsCanBeRun) {
   expect_none(report(scripts_not_executable()));
   for (const char* script : {"run", "test", ".ci/run", "scripts/build", "scripts/lint",

@@ -180,6 +180,19 @@ TEST(Upkeep, UntidyLinesAreFound) {
   EXPECT_THAT(findings("a\n\nb\n"), IsEmpty());
 }
 
+TEST(Upkeep, SettingsThatNobodyReadsAreFound) {
+  const SourceFile header{.path = "src/base/settings.h",
+                          .text =
+                              "struct ControllerSettings {\n  Duration used{};  // L\n"
+                              "  bool forgotten = false;\n  std::string spoken_of;\n};\n"};
+  const SourceFile own{.path = "src/base/settings_rows.cc", .text = "x = &s.forgotten;\n"};
+  const SourceFile user{.path = "src/core/policy.cc",
+                        .text = "a = c.used;  // not c.spoken_of\nb = d.used_up;\n"};
+  EXPECT_EQ(report(unread_settings(header, {header, own, user})),
+            "src/base/settings.h:3: nobody reads the setting 'forgotten': use it or remove it\n"
+            "src/base/settings.h:4: nobody reads the setting 'spoken_of': use it or remove it\n");
+}
+
 TEST(Upkeep, MachinePathsAreFound) {
   const auto findings = [](const std::string& text) {
     return report(machine_paths({.path = "x", .text = text}));

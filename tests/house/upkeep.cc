@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 
 #include <fmt/format.h>
 
@@ -106,6 +107,43 @@ Findings machine_paths(const SourceFile& file) {
       if (is_word_char(before) || before == '.' || before == '/') continue;  // part of another path
       findings.push_back({file.path, line_at(file.text, at),
                           fmt::format("'{}' is a path of one machine: make it relative", path)});
+    }
+  }
+  return findings;
+}
+
+namespace {
+
+// "x.name" or "x->name", and not the beginning of a longer one.
+bool names_member(const std::string& text, const std::string& name) {
+  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    const bool of_something = at > 0 && (text[at - 1] == '.' || text[at - 1] == '>');
+    const std::size_t end = at + name.size();
+    if (of_something && (end == text.size() || !is_word_char(text[end]))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Findings unread_settings(const SourceFile& header, const std::vector<SourceFile>& sources) {
+  static const std::regex structure(R"(struct (\w+)Settings \{([^}]*(\{\}[^}]*)*)\n\};)");
+  static const std::regex member(R"((\w+)(\{\}| = [^;]*)?;)");
+  std::string readers;
+  for (const SourceFile& file : sources) {
+    const bool own = file.path.starts_with("src/base/settings");
+    if (!own) readers += blanked(file.text, Blank::kCommentsAndLiterals) + '\n';
+  }
+  Findings findings;
+  const std::string text = blanked(header.text, Blank::kComments);
+  for (std::sregex_iterator at(text.begin(), text.end(), structure), end; at != end; ++at) {
+    const std::string body = (*at)[2];
+    for (std::sregex_iterator one(body.begin(), body.end(), member); one != end; ++one) {
+      const std::string name = (*one)[1];
+      if (names_member(readers, name)) continue;
+      const auto position = static_cast<std::size_t>(at->position(2) + one->position(1));
+      findings.push_back({header.path, line_at(text, position),
+                          fmt::format("nobody reads the setting '{}': use it or remove it", name)});
     }
   }
   return findings;

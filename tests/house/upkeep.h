@@ -1,6 +1,6 @@
 #pragma once
 // Small things that rot when nobody looks: header comments, white space, scripts that cannot be
-// run, paths of one person's machine.
+// run, paths of one person's machine, settings that nobody reads.
 
 #include <string>
 #include <vector>
@@ -15,6 +15,10 @@ Findings missing_header_comment(const SourceFile& file);
 
 Findings untidy_lines(const SourceFile& file);
 Findings machine_paths(const SourceFile& file);
+
+// Members of the settings that only the settings themselves know: nobody would notice their value.
+// `header` declares them; `sources` are all files that could read them.
+Findings unread_settings(const SourceFile& header, const std::vector<SourceFile>& sources);
 
 // All text files of the repository; with a folder and endings only those.
 std::vector<SourceFile> repository_files();
