@@ -38,8 +38,9 @@ Handled act_on_worker(Call& call, core::Command command) {
 Handled list_workers(Call& call) {
   QueryReader query(call.request().query);
   store::WorkerFilter filter;
-  if (const auto state = query.word("state", kWorkerStateNames)) {
-    filter.state = static_cast<WorkerState>(*state);
+  if (const auto state = query.word("state", kWorkerFilterNames)) {
+    filter.active_only = *state == kActiveFilter;
+    if (!filter.active_only) filter.state = static_cast<WorkerState>(*state);
   }
   filter.zone = query.text("zone");
   filter.group = query.text("group");

@@ -10,7 +10,8 @@ namespace {
 using namespace rows;
 
 constexpr QueryParam kWorkers[] = {
-    {"state", Type::kText, "only workers in this state", kWorkerStateNames},
+    {"state", Type::kText, "only workers in this state; ACTIVE: IDLE or RUNNING",
+     kWorkerFilterNames},
     {"zone", Type::kText, "only workers in this zone"},
     {"group", Type::kText, "only workers of this group"},
     {"machine", Type::kText, "only workers on this machine"},

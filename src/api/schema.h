@@ -4,7 +4,9 @@
 // The OpenAPI description is made from it, and a test holds every real answer against it: a field
 // that is written must be declared here, a declared one must be there. Append-only.
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string_view>
 
@@ -103,6 +105,10 @@ inline constexpr std::string_view kRunStateNames[] = {"Running", "Completed", "F
                                                       "Cancelled"};
 inline constexpr std::string_view kWorkerStateNames[] = {"REGISTERING", "IDLE",     "RUNNING",
                                                          "DRAINING",    "INACTIVE", "OFFLINE"};
+// What workers can be filtered by: a state, or the two that together are called active.
+inline constexpr std::string_view kWorkerFilterNames[] = {
+    "REGISTERING", "IDLE", "RUNNING", "DRAINING", "INACTIVE", "OFFLINE", "ACTIVE"};
+inline constexpr std::size_t kActiveFilter = std::size(kWorkerStateNames);
 inline constexpr std::string_view kRoleNames[] = {"viewer", "submitter", "operator", "worker",
                                                   "admin"};
 inline constexpr std::string_view kLetterStateNames[] = {"open", "redriven", "discarded"};

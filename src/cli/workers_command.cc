@@ -2,6 +2,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,6 +17,7 @@
 #include "cli/human.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
+#include "net/text.h"
 
 namespace vortex::cli {
 namespace {
@@ -100,6 +103,9 @@ struct Filter {
 };
 
 ExitCode list_workers(const Context& context, const Filter& filter) {
+  if (net::same_ignoring_case(filter.state, "ACTIVE") && !context.quiet) {
+    talk("note: ACTIVE means IDLE or RUNNING");
+  }
   const QueryItems query{{"state", filter.state},
                          {"zone", filter.zone},
                          {"group", filter.group},
@@ -233,7 +239,9 @@ void add_drain(CommandSpec workers, Command& chosen) {
 void add_list(CommandSpec workers, Command& chosen) {
   auto filter = std::make_shared<Filter>();
   CommandSpec command = workers.command("list", "All workers");
-  command.option("--state", filter->state, "IDLE, RUNNING, DRAINING, OFFLINE, ...")
+  command
+      .option("--state", filter->state,
+              "REGISTERING, IDLE, RUNNING, DRAINING, INACTIVE, OFFLINE; or ACTIVE")
       .value_name("STATE");
   command.option("--zone", filter->zone, "Only workers in this zone").value_name("NAME");
   command.option("--group", filter->group, "Only workers of this group").value_name("NAME");

@@ -37,6 +37,9 @@ enum class WorkerState : std::uint8_t {
 };
 
 constexpr bool is_present(WorkerState s) { return s <= WorkerState::kDraining; }
+constexpr bool is_active(WorkerState s) {
+  return s == WorkerState::kIdle || s == WorkerState::kRunning;
+}
 
 // How an attempt ended.
 enum class Verdict : std::uint8_t {

@@ -80,7 +80,8 @@ struct WorkerFilter {
   std::string zone;
   std::string group;
   std::string machine;
-  bool live_only = false;  // present ones: neither INACTIVE nor OFFLINE
+  bool live_only = false;    // present ones: neither INACTIVE nor OFFLINE
+  bool active_only = false;  // IDLE or RUNNING
 };
 
 struct RecoveryView {

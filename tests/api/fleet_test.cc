@@ -205,6 +205,22 @@ TEST(Leases, S02_AnswersSayWhenToRenew) {
   EXPECT_EQ(client.post(at + "/renew", held).number("/renew_after_ms"), 20'000);
 }
 
+TEST(Workers, V02_ActiveIsIdleOrRunning) {
+  Client client;
+  Worker busy = join(client, "busy");
+  join(client, "new");
+  submit(client, one_task_dag());
+  const Held held = take(client, busy);
+  report(client, busy, held, R"("kind":"started")");
+  const auto count = [&](const std::string& state) {
+    return client.get("/api/workers?state=" + state).at("/workers").as_array().size();
+  };
+  EXPECT_EQ(count("ACTIVE"), 1U);
+  EXPECT_EQ(count("active"), 1U);
+  EXPECT_EQ(count("REGISTERING"), 1U);
+  EXPECT_EQ(client.get("/api/workers?state=BUSY").code(), "VX-REQ-003");
+}
+
 TEST(Status, V07_ShowsWorkersAndTasksByState) {
   Client client;
   Worker worker = join(client, "w1");

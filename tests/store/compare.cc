@@ -96,6 +96,9 @@ void ask_tasks(Asker& ask, const World& world) {
 void ask_fleet(Asker& ask, const World& world) {
   ask.workers("all", {});
   ask.workers("live", {.state = {}, .zone = {}, .group = {}, .machine = {}, .live_only = true});
+  WorkerFilter active;
+  active.active_only = true;
+  ask.workers("active", active);
   ask.workers("of a zone",
               {.state = {}, .zone = "zone-1", .group = "group-a", .machine = "machine-1"});
   ask.workers("idle", {.state = WorkerState::kIdle, .zone = {}, .group = {}, .machine = {}});

@@ -35,7 +35,8 @@ bool fits(const WorkerRow& row, const WorkerFilter& filter) {
          (filter.zone.empty() || info.zone == filter.zone) &&
          (filter.group.empty() || info.group == filter.group) &&
          (filter.machine.empty() || info.machine.text == filter.machine) &&
-         (!filter.live_only || is_present(row.state));
+         (!filter.live_only || is_present(row.state)) &&
+         (!filter.active_only || is_active(row.state));
 }
 
 }  // namespace

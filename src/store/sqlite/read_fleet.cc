@@ -69,6 +69,7 @@ Result<Page<WorkerView>> SqliteReader::workers(const WorkerFilter& filter,
       .text_or_null(filter.group)
       .text_or_null(filter.machine)
       .flag(filter.live_only)
+      .flag(filter.active_only)
       .number(limit + 1);
   return read_page<WorkerView>(
       statement, limit, CursorKind::kWorkers, take_view,

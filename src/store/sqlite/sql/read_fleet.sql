@@ -21,7 +21,8 @@ FROM workers w LEFT JOIN worker_numbers n ON n.worker_id = w.id
 WHERE w.id > ?1 AND (?2 IS NULL OR w.state = ?2) AND (?3 IS NULL OR w.zone = ?3)
   AND (?4 IS NULL OR w.worker_group = ?4) AND (?5 IS NULL OR w.machine = ?5)
   AND (?6 = 0 OR (w.state <> 'INACTIVE' AND w.state <> 'OFFLINE'))
-ORDER BY w.id LIMIT ?7;
+  AND (?7 = 0 OR w.state IN ('IDLE', 'RUNNING'))
+ORDER BY w.id LIMIT ?8;
 
 -- name: one_worker
 SELECT @worker_columns@, @worker_extras@
