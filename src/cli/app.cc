@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -61,9 +62,9 @@ void add_globals(CLI::App& app, Context& context) {
              "How to print: table, wide (more columns), json, jsonl, name (ids only)");
   add_choice(app, "--color", context.color, kColors,
              "Colours: auto (at a terminal, unless NO_COLOR is set), always, never");
-  all.flag("-q,--quiet", context.quiet, "Say only what was asked for");
-  all.flag("-v,--verbose", context.verbose, "Say which calls are made and how they end");
-  all.flag("-y,--yes", context.yes, "Do not ask before dangerous acts");
+  all.flag("-q,--quiet", context.quiet, "Print only the result");
+  all.flag("-v,--verbose", context.verbose, "Show each call to a controller and its outcome");
+  all.flag("-y,--yes", context.yes, "Skip confirmation prompts");
   all.duration("--timeout", context.timeout,
                "How long one call to a controller may take, retries included");
 }
@@ -80,10 +81,25 @@ struct Reached {
   std::string stranger;
 };
 
+// Whether the word behind this one is its value.
+bool takes_next(const CLI::App& command, const std::string& argument) {
+  for (const CLI::App* at = &command; at != nullptr; at = at->get_parent()) {
+    for (const CLI::Option* option : at->get_options()) {
+      if (option->check_name(argument)) return option->get_items_expected_max() > 0;
+    }
+  }
+  return false;
+}
+
 Reached walk(const CLI::App& app, const std::vector<std::string>& arguments) {
   Reached reached{&app, {}};
+  bool is_value = false;
   for (const std::string& argument : arguments) {
-    if (argument.starts_with('-')) continue;
+    if (std::exchange(is_value, false)) continue;
+    if (argument.starts_with('-')) {
+      is_value = takes_next(*reached.command, argument);
+      continue;
+    }
     const auto below = reached.command->get_subcommands(
         [&](const CLI::App* sub) { return sub->get_name() == argument; });
     if (below.empty()) {

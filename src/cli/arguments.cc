@@ -146,7 +146,7 @@ std::expected<PlanPtr, Failure> plan_of_spec(const boost::json::value& spec) {
   failure.exit = ExitCode::kInvalid;
   auto read = codec::read_dag(compact_json(spec));
   if (!read) {
-    failure.what = "this vortex can not read the DAG: " + read.error().front().message;
+    failure.what = "this vortex cannot read the DAG: " + read.error().front().message;
     failure.help = "is the controller newer? see `vortex doctor`";
     return std::unexpected(std::move(failure));
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Asks before what can not be taken back.
+// Asks before what cannot be taken back.
 //
 // With --yes nothing is asked. At a terminal a person answers; anywhere else it is refused, because
 // nobody can answer there.

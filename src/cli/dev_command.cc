@@ -94,7 +94,7 @@ ExitCode develop(const Context& context, const DevFlags& flags) {
   const std::filesystem::path data = home / ".vortex";
   std::filesystem::create_directories(data, error);
   if (error) {
-    complain(fmt::format("{} can not be made: {}", data.string(), error.message()));
+    complain(fmt::format("{} cannot be made: {}", data.string(), error.message()));
     return ExitCode::kFailed;
   }
   local::ClusterConfig config;

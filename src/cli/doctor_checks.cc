@@ -42,7 +42,7 @@ std::optional<std::uint64_t> free_bytes(const fs::path& folder) {
 Check check_space(const fs::path& folder) {
   const auto bytes = free_bytes(folder);
   Check check{"database space", Mark::kOk, "", ""};
-  if (!bytes) return {"database space", Mark::kWarn, "can not be asked for", ""};
+  if (!bytes) return {"database space", Mark::kWarn, "cannot be asked for", ""};
   check.found = fmt::format("{} free in {}", human_bytes(*bytes), folder.string());
   if (*bytes < kSpaceWarn) {
     check.mark = *bytes < kSpaceFail ? Mark::kFail : Mark::kWarn;
@@ -185,7 +185,7 @@ Check check_token_file(const std::string& path) {
   if (path.empty()) return {name, Mark::kOk, "none is used", ""};
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0 || ::access(path.c_str(), R_OK) != 0) {
-    return {name, Mark::kFail, fmt::format("{} can not be read", path),
+    return {name, Mark::kFail, fmt::format("{} cannot be read", path),
             "see --token-file and VORTEX_TOKEN_FILE"};
   }
   if ((info.st_mode & 077U) == 0) return {name, Mark::kOk, path, ""};

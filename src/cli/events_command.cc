@@ -4,13 +4,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "base/near_name.h"
 #include "cli/address.h"
 #include "cli/arguments.h"
 #include "cli/color.h"
@@ -20,6 +24,7 @@
 #include "cli/human.h"
 #include "cli/json_view.h"
 #include "cli/width.h"
+#include "model/event.h"
 
 namespace vortex::cli {
 namespace {
@@ -144,7 +149,29 @@ ExitCode follow(const Context& context, ApiClient& api, Feed feed) {
   return interrupted ? ExitCode::kInterrupted : ExitCode::kOk;
 }
 
+// False: one of them is none; told to the user.
+bool are_kinds(const std::string& list) {
+  std::vector<std::string_view> known;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(EventKind::kCount); ++i) {
+    known.push_back(to_text(static_cast<EventKind>(i)));
+  }
+  for (std::size_t at = 0; at < list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    const std::string_view kind = std::string_view(list).substr(at, end - at);
+    at = end + 1;
+    if (std::ranges::find(known, kind) != known.end()) continue;
+    const std::string_view near = nearest_name(kind, known);
+    std::ranges::sort(known);
+    complain(fmt::format("'{}' is not a kind of event", kind),
+             near.empty() ? fmt::format("the kinds are {}", fmt::join(known, ", "))
+                          : fmt::format("did you mean '{}'?", near));
+    return false;
+  }
+  return true;
+}
+
 ExitCode events(const Context& context, const EventsOptions& options) {
+  if (!are_kinds(options.kind)) return ExitCode::kUsage;
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
   QueryItems filter{{"kind", options.kind}, {"worker", options.worker}};
@@ -173,7 +200,7 @@ void add_events(CommandSpec app, Command& chosen) {
       app.command("events", "The monitor log: the last events, or live").group(kLook);
   command.flag("-f,--follow", options->follow, "Go on as they happen, until Ctrl-C");
   command.option("--after", options->after, "Only events with a higher sequence").value_name("SEQ");
-  command.option("--limit", options->limit, "At most so many")
+  command.option("--limit", options->limit, "Maximum number of events")
       .between(1, 1'000'000)
       .shows_default();
   command.option("--kind", options->kind, "Only these kinds, separated by commas")

@@ -28,7 +28,7 @@ struct Meaning {
 
 // In the order of SettingsFault.
 constexpr Meaning kSettingsCodes[] = {
-    {"VX-CFG-001", 0, "The settings file can not be read",
+    {"VX-CFG-001", 0, "The settings file cannot be read",
      "see that the file of --config exists and may be read"},
     {"VX-CFG-002", 0, "The settings file is not TOML", "correct the line and column given"},
     {"VX-CFG-003", 0, "There is no such setting",

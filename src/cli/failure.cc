@@ -1,6 +1,9 @@
 #include "cli/failure.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
+#include <utility>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -12,6 +15,38 @@ namespace vortex::cli {
 namespace {
 
 constexpr std::size_t kRawShownMax = 200;
+constexpr std::string_view kBadBody = "VX-REQ-002";
+
+// The controller's hints are for programs; at the command line the same is said with its commands.
+struct CommandHint {
+  std::string_view code;
+  std::string_view help;
+};
+constexpr CommandHint kCommandHints[] = {
+    {"VX-AUTH-001",
+     "name a file that holds a token with --token-file FILE or VORTEX_TOKEN_FILE; an admin makes "
+     "one "
+     "with `vortex tokens create`"},
+    {"VX-AUTH-006", "`vortex tokens list` shows them"},
+    {"VX-TASK-001", "`vortex tasks list RUN` shows the tasks of a run"},
+    {"VX-TASK-003", "`vortex tasks show TASK` shows its attempts"},
+    {"VX-WORKER-001", "`vortex workers list` shows them"},
+    {"VX-LEASE-003", "`vortex leases list` shows those that were"},
+    {"VX-DLQ-001", "`vortex dlq list` shows what is"},
+    {"VX-REC-001", "`vortex recoveries list` shows them"},
+};
+
+std::string help_for(const std::string& code, std::string hint) {
+  const auto found = std::ranges::find(kCommandHints, code, &CommandHint::code);
+  return found == std::end(kCommandHints) ? std::move(hint) : std::string(found->help);
+}
+
+// What was sent was made from arguments: the user knows their names, not the JSON.
+Failure::Place argument_place(Failure::Place place) {
+  place.where = place.where.substr(0, place.where.find(' '));
+  if (place.where.starts_with('/')) place.where.erase(0, 1);
+  return place;
+}
 
 Failure::Place place_of(const boost::json::object& error) {
   Failure::Place place;
@@ -79,11 +114,14 @@ Failure failure_of(const net::Response& response) {
   failure.what = text_at(problem, "title");
   const std::string detail = text_at(problem, "detail");
   if (!detail.empty() && detail != failure.what) failure.what += ": " + detail;
-  failure.help = text_at(problem, "hint");
+  failure.help = help_for(failure.code, text_at(problem, "hint"));
   failure.request_id = text_at(problem, "request_id");
   if (const auto* errors = problem.if_contains("errors"); errors != nullptr && errors->is_array()) {
     for (const auto& error : errors->get_array()) {
-      if (error.is_object()) failure.places.push_back(place_of(error.get_object()));
+      if (!error.is_object()) continue;
+      Failure::Place place = place_of(error.get_object());
+      failure.places.push_back(failure.code == kBadBody ? argument_place(std::move(place))
+                                                        : std::move(place));
     }
   }
   return failure;

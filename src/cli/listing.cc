@@ -44,8 +44,10 @@ void print_table(const Context& context, const Listing& listing, const boost::js
 }  // namespace
 
 void add_list_options(CommandSpec command, ListOptions& options) {
-  command.option("--limit", options.limit, "At most so many").between(1, 1'000'000).shows_default();
-  command.flag("--all", options.all, "All there are, page by page");
+  command.option("--limit", options.limit, "Maximum number of rows")
+      .between(1, 1'000'000)
+      .shows_default();
+  command.flag("--all", options.all, "List all, page by page");
 }
 
 std::expected<Fetched, Failure> fetch_all(ApiClient& api, const std::string& target,

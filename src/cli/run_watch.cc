@@ -101,8 +101,7 @@ void RunWatch::give_up(ExitCode code) {
 void RunWatch::on_link(Link link, const std::string& detail) {
   if (over_) return;
   if (link == Link::kLost && !std::exchange(lost_, true)) {
-    screen_.note(
-        fmt::format("the controller is gone ({}); the run goes on, waiting for it", detail));
+    screen_.note(fmt::format("lost the controller ({}); the run continues, reconnecting", detail));
   }
   if (link == Link::kUp && std::exchange(lost_, false)) {
     screen_.note(fmt::format("connected again to {}", detail));
@@ -187,7 +186,7 @@ asio::awaitable<void> RunWatch::read_on(ProgressModel& model) {
     const bool answered = co_await read_once(model);
     if (over_) co_return;
     if (!answered && !std::exchange(lost_, true)) {
-      screen_.note("no controller answers; the run goes on, waiting for one");
+      screen_.note("no controller answers; the run continues, trying again");
     }
     const Duration took = boot_clock_now() - begin;
     const Duration calm = std::max(kReadEvery, took * kReadShare);

@@ -161,7 +161,7 @@ ExitCode top(const Context& context, Duration every) {
   if (!first) return report(first.error());
   const int keys = open_keys();
   if (keys < 0) {
-    complain("the keys of the terminal can not be read", "elsewhere use `vortex status`");
+    complain("the keys of the terminal cannot be read", "elsewhere use `vortex status`");
     return ExitCode::kFailed;
   }
   return Top(context, **api, every, keys).run();

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "base/near_name.h"
 #include "cli/act.h"
 #include "cli/command_spec.h"
 #include "cli/commands.h"
@@ -141,11 +142,26 @@ std::string record_of(const object& worker, const Look& look) {
   return record.text(look);
 }
 
+// A worker that is not there was most often mistyped.
+Failure with_near_name(ApiClient& api, Failure failure, const std::string& id) {
+  if (failure.code != "VX-WORKER-001") return failure;
+  const auto all = api.get("/api/workers?limit=10000");
+  if (!all) return failure;
+  std::vector<std::string> names;
+  for (const auto& worker : list_at(all->object(), "workers")) {
+    if (worker.is_object()) names.push_back(text_at(worker.get_object(), "id"));
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string_view near = nearest_name(id, views);
+  if (!near.empty()) failure.help = fmt::format("did you mean '{}'? {}", near, failure.help);
+  return failure;
+}
+
 ExitCode show(const Context& context, const std::string& id) {
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
-  const auto worker = (*api)->get("/api/workers/" + escaped(id));
-  if (!worker) return report(worker.error());
+  auto worker = (*api)->get("/api/workers/" + escaped(id));
+  if (!worker) return report(with_near_name(**api, std::move(worker.error()), id));
   const Look look = look_at(context, STDOUT_FILENO);
   return show_one(context, worker->json, {id, record_of(worker->object(), look)});
 }

@@ -154,6 +154,38 @@ TEST_F(EveryCommand, WritesNoMessageIntoAFileWhenItsOutputIsClosed) {
   EXPECT_EQ(checked.exit_code, 0) << made.err << checked.err;
 }
 
+TEST(Mistakes, UnknownKindsOfEventsAreNamed) {
+  const TemporaryFolder folder;
+  const Ended far = run_program({"events", "--kind", "foo"}, folder.path());
+  EXPECT_EQ(far.exit_code, 2);
+  EXPECT_THAT(far.err, HasSubstr("'foo' is not a kind of event"));
+  EXPECT_THAT(far.err, HasSubstr("the kinds are brake_engaged, "));
+  const Ended near = run_program({"events", "--kind", "run_complete,task_faild"}, folder.path());
+  EXPECT_EQ(near.exit_code, 2);
+  EXPECT_THAT(near.err, HasSubstr("did you mean 'task_failed'?"));
+}
+
+TEST(Mistakes, HintsNameCommandsNotRoutes) {
+  const std::pair<const char*, const char*> expected[] = {
+      {"VX-AUTH-001", "--token-file FILE or VORTEX_TOKEN_FILE"},
+      {"VX-WORKER-001", "`vortex workers list`"},
+      {"VX-REC-001", "`vortex recoveries list`"},
+      {"VX-TASK-003", "`vortex tasks show TASK`"},
+      {"VX-DLQ-001", "`vortex dlq list`"},
+  };
+  for (const auto& [code, hint] : expected) {
+    EXPECT_THAT(failure_text(failure_of(problem(404, code))), HasSubstr(hint));
+  }
+}
+
+TEST(Mistakes, InArgumentsAreShownWithoutJson) {
+  net::Response response = json_response(
+      422, R"({"code":"VX-REQ-002","title":"Wrong","errors":[{"pointer":"/agent","line":1,)"
+           R"("column":11,"message":"'agent' is empty"}]})");
+  EXPECT_EQ(failure_text(failure_of(response)),
+            "error[VX-REQ-002]: Wrong\n  --> agent: 'agent' is empty\n");
+}
+
 // A directory means its DAG files, for the commands where that makes sense.
 class DagFolder : public testing::Test {
  protected:

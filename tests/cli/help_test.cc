@@ -100,6 +100,12 @@ TEST_F(Help, MistypedCommandsAndOptionsGetAHint) {
   EXPECT_NE(usage({"status", "-o", "xml"}).find("xml"), std::string::npos);
 }
 
+TEST_F(Help, AWrongValueOfAnOptionIsNotTakenForACommand) {
+  const std::string apart = usage({"--timeout", "0", "status"});
+  EXPECT_NE(apart.find("'0' is not a duration"), std::string::npos) << apart;
+  EXPECT_EQ(apart, usage({"--timeout=0", "status"}));
+}
+
 TEST(Settings, AreTakenOutOfTheArguments) {
   std::vector<std::string> arguments{"run", "--tuning=lan", "--a.b", "1", "x", "--", "--c.d=2"};
   EXPECT_EQ(take_settings(arguments), (std::vector<std::string>{"--tuning=lan", "--a.b", "1"}));

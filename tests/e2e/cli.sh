@@ -47,6 +47,14 @@ code 7 dag apply wrong.json
 said 'error\[VX-DAG-014\]'
 said 'wrong.json:1:'
 code 3 dag apply nothere.json
+mkdir dags
+cp good.json dags/
+both dag apply dags
+code 0 validate dags
+code 7 run dags
+said 'is a directory'
+code 2 events --kind foo
+said 'the kinds are'
 both dag list
 code 0 dag list -o name
 [[ "$(tr '\n' ' ' <out)" == "bad good " ]] || fail "names: $(cat out)"
@@ -144,6 +152,12 @@ both workers list
 both workers list --live -o wide
 both workers show w1
 code 3 workers show nobody
+said 'vortex workers list'
+code 3 workers show w11
+said "did you mean 'w1'"
+both workers list --state ACTIVE
+said 'ACTIVE means IDLE or RUNNING'
+code 2 workers list --state BUSY
 both machines list
 both workers cordon w1
 both workers uncordon w1
@@ -157,6 +171,9 @@ both leases acquire orders 0 --agent a1
 epoch=$(jq .epoch "$folder/out")
 code 6 leases acquire orders 0 --agent a2
 both leases renew orders 0 --agent a1 --epoch "$epoch"
+[[ "$(jq .renew_after_ms "$folder/out")" -gt 15000 ]] || fail "no time to renew: $(cat "$folder/out")"
+both leases check orders 0 --agent a1 --epoch "$epoch"
+code 6 leases check orders 0 --agent a1 --epoch 999
 both leases list
 both leases show orders 0
 code 6 leases renew orders 0 --agent a1 --epoch 999
@@ -178,6 +195,9 @@ code 0 events --after 0 --limit 3 -o jsonl
 code 2 top
 said 'needs a terminal'
 both health
+both health --server "$url,$url"
+code 5 health --server "$url,http://127.0.0.1:1"
+said unreachable
 both version
 both explain VX-DAG-007
 both explain
@@ -219,7 +239,7 @@ watcher=$!
 eventually grep -q 'a 0/1' "$folder/err"
 kill -9 "$controller"
 wait "$controller" 2>/dev/null || true
-eventually grep -q 'the run goes on' "$folder/err"
+eventually grep -q 'the run continues' "$folder/err"
 start
 wait "$watcher" || fail "the watcher was lost: $(cat "$folder/err")"
 said 'connected again'

@@ -141,7 +141,7 @@ std::expected<void, std::string> run_spawn_bench(const SpawnBench& bench) {
   for (std::uint32_t i = 0; i < bench.rounds; ++i) {
     bare.push_back(measure([&] { return bare_apart(bench.tasks, bench.slots); }));
     const double bare_rate = bare.back().rate;
-    if (bare_rate == 0) return std::unexpected("`true` can not be started");
+    if (bare_rate == 0) return std::unexpected("`true` cannot be started");
     ours.push_back(
         measure([&] { return through_vortex(**cluster, bench.tasks, bare_rate * 1.25); }));
     if (ours.back().rate == 0) return std::unexpected("a run did not end in time");

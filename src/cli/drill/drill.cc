@@ -173,7 +173,7 @@ std::string Drill::kill_one(std::uint32_t victim) {
       continue;
     }
     out_.recoveries.push_back(again->at - begin);
-    // A frozen worker can not end its tasks; that its old copy is refused is
+    // A frozen worker cannot end its tasks; that its old copy is refused is
     // the fence's part.
     if (again->overlapped && kind_ != Kind::kFreeze) ++out_.overlaps;
   }
