@@ -13,8 +13,7 @@ namespace vortex::cli {
 std::optional<ExitCode> confirm(const Context& context, std::string_view question) {
   if (context.yes) return std::nullopt;
   if (!is_terminal(STDIN_FILENO) || !is_terminal(STDERR_FILENO)) {
-    complain(fmt::format("{} needs confirmation", question),
-             "pass --yes when not at a terminal");
+    complain(fmt::format("{} needs confirmation", question), "pass --yes when not at a terminal");
     return ExitCode::kUsage;
   }
   fmt::print(stderr, "{}? [y/N] ", question);

@@ -200,6 +200,7 @@ class Holder {
   asio::awaitable<void> end_command() {
     complain(fmt::format("{} is lost: {}", name(), lost_ ? lost_->what : "not renewed in time"),
              "the command is ended before anybody else can hold it");
+    gone_ = true;
     process_->signal(SIGTERM);
     const Instant kill_at =
         std::min(grant_.kill_at, boot_clock_now() + (grant_.kill_at - grant_.term_at));
@@ -226,6 +227,7 @@ class Holder {
     if (boot_clock_now() < grant_.kill_at) co_return;
     // This program stood still for too long, and the guard has done its duty.
     complain(fmt::format("{} is lost: not renewed in time; the command was killed", name()));
+    gone_ = true;
     code_ = ExitCode::kUnreachable;
   }
 
@@ -237,7 +239,7 @@ class Holder {
       if (started) co_await keep();
       if (interrupted_ && !started) code_ = ExitCode::kInterrupted;
       api_->set_limit(kReleaseMax);
-      if (!lost_ || code_ != ExitCode::kConflict) {
+      if (!gone_) {
         // Best effort: what cannot be released ends by itself.
         co_await post("release", request_body());
       }
@@ -271,6 +273,7 @@ class Holder {
   std::optional<Failure> lost_;  // why the last renewal failed
   ExitCode code_ = ExitCode::kFailed;
   bool interrupted_ = false;
+  bool gone_ = false;  // the lease ended before the command
   bool over_ = false;
 };
 
