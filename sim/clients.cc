@@ -120,7 +120,11 @@ void Clients::act_on_worker(const Act& act) {
     return ask(core::CordonWorker{{}, worker, act.on}, kFewTries, {});
   }
   if (act.kind == ActKind::kDrain) return ask(core::DrainWorker{{}, worker}, kFewTries, {});
-  ask(core::ResetWorker{{}, worker}, kFewTries, {});
+  // Half of those that are declared dead are forgotten as well; whoever is not gone is refused.
+  const bool forgets = act.pick % 2 == 0;
+  ask(core::ResetWorker{{}, worker}, kFewTries, [this, worker, forgets](const auto* told) {
+    if (forgets && told != nullptr) ask(core::DeleteWorker{{}, worker}, kFewTries, {});
+  });
 }
 
 void Clients::lift_everything() {

@@ -16,7 +16,9 @@ bool is_empty(const CommitRequest& request) {
   return rows.runs.empty() && rows.tasks.empty() && rows.task_data.empty() &&
          rows.attempts.empty() && rows.workers.empty() && rows.machines.empty() &&
          rows.recoveries.empty() && rows.recovery_items.empty() && rows.dead_letters.empty() &&
-         rows.leases.empty() && rows.queues.empty() && !rows.counters && request.events.empty();
+         rows.leases.empty() && rows.queues.empty() && !rows.counters &&
+         rows.workers_gone.empty() && rows.machines_gone.empty() && rows.leases_gone.empty() &&
+         request.events.empty();
 }
 
 }  // namespace

@@ -7,6 +7,9 @@ void Tables::apply(const RowBatch& rows) {
   for (const auto& row : rows.tasks) tasks_[row.id] = row;
   for (const auto& row : rows.task_data) apply_task_data(row);
   for (const auto& row : rows.attempts) attempts_[row.attempt] = row;
+  for (const auto& id : rows.workers_gone) workers_.erase(id);
+  for (const auto& id : rows.machines_gone) machines_.erase(id);
+  for (const auto& key : rows.leases_gone) leases_.erase(key);
   for (const auto& row : rows.workers) workers_[row.info->id] = row;
   for (const auto& row : rows.machines) machines_[row.id] = row;
   for (const auto& row : rows.recoveries) recoveries_[row.id] = row;

@@ -84,6 +84,9 @@ struct DatabaseSettings {
   std::uint32_t retain_runs_days = 0;  // 0: for ever
   std::uint32_t retain_runs_max = 0;   // 0: any number
   std::uint32_t retain_events_days = 0;
+  std::uint32_t retain_workers_days = 0;
+  std::uint32_t retain_leases_days = 0;
+  std::uint32_t retain_recoveries_days = 0;
   std::uint32_t log_head_kib = 0;
   std::uint32_t log_tail_kib = 0;
   std::uint32_t space_reserve_mib = 0;

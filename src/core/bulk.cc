@@ -122,6 +122,7 @@ TaskIx make_task(Context& cx, RunIx run_ix, std::uint32_t node, std::uint32_t in
   task.created_at = cx.now;
   Run& run = cx.run(run_ix);
   run.tasks[index] = ix;
+  ++run.changes;
   ++run.nodes[node].created;
   ++run.made[number_of(TaskState::kWaiting)];
   cx.count(std::nullopt, TaskState::kWaiting);

@@ -77,6 +77,12 @@ struct ResetWorker {
   WorkerId worker;
 };
 
+// Forgets a worker that is gone: its row and what is remembered of it.
+struct DeleteWorker {
+  RequestId request;
+  WorkerId worker;
+};
+
 struct SubmitRun {
   RequestId request;
   std::variant<DagSpec, PlanPtr> dag;
@@ -161,12 +167,18 @@ struct SelfCheckResult {
 struct ForgetKey {
   std::string idempotency_key;
 };
+// What a check of the whole state found, for the log of events; `repaired`: by loading it again.
+struct NoteFindings {
+  std::vector<std::string> findings;
+  bool repaired = false;
+};
 struct Tick {};
 
-using Command = std::variant<RegisterWorker, Sync, ConnectionLost, ProbeResult, WorkerExited,
-                             Unsent, DrainWorker, CordonWorker, ResetWorker, SubmitRun, CancelRun,
-                             PauseRun, CancelTask, RetryTask, RedriveDeadLetter, DiscardDeadLetter,
-                             PauseQueue, AcquireLease, RenewLease, ReleaseLease, CheckLease,
-                             CheckAttempt, StoreHealth, SelfCheckResult, ForgetKey, Tick>;
+using Command =
+    std::variant<RegisterWorker, Sync, ConnectionLost, ProbeResult, WorkerExited, Unsent,
+                 DrainWorker, CordonWorker, ResetWorker, SubmitRun, CancelRun, PauseRun, CancelTask,
+                 RetryTask, RedriveDeadLetter, DiscardDeadLetter, PauseQueue, AcquireLease,
+                 RenewLease, ReleaseLease, CheckLease, CheckAttempt, StoreHealth, SelfCheckResult,
+                 ForgetKey, DeleteWorker, NoteFindings, Tick>;
 
 }  // namespace vortex::core

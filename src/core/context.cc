@@ -32,6 +32,13 @@ void Context::touch(const MachineId& id) {
   machines_.push_back(id);
 }
 
+void Context::forget_row(WorkerIx ix) {
+  worker(ix).dirty = false;
+  std::erase(workers_, ix);
+}
+
+void Context::forget_row(const MachineId& id) { std::erase(machines_, id); }
+
 void Context::event(EventKind kind, About about, std::initializer_list<EventField> data,
                     Severity severity) {
   Event& e = fx.events.emplace_back();

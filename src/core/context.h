@@ -43,6 +43,9 @@ class Context {
   void touch(RunIx ix);
   void touch(WorkerIx ix);
   void touch(const MachineId& id);
+  // What was touched in this step and is now forgotten must not be written.
+  void forget_row(WorkerIx ix);
+  void forget_row(const MachineId& id);
   void touch_counters() { counters_dirty_ = true; }
   // A task came into being (from: unset) or changed its state: the totals follow.
   void count(std::optional<TaskState> from, TaskState to);

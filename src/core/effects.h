@@ -25,7 +25,7 @@ enum class RefusalKind : std::uint8_t {
   kUnknownWorker,
   kStaleIncarnation,
   kRunNotLive,  // finished and not in memory: adopt it first
-  kWrongState,  // the thing exists but this can not be done to it now
+  kWrongState,  // the thing exists but this cannot be done to it now
   kRunEnding,   // cancelled or timed out
   kNoDeadLetter,
   kKeyReused,  // same idempotency key, another request
@@ -92,8 +92,10 @@ struct Effects {
   std::vector<Probe> probes;
   std::vector<Sample> samples;
   bool self_check = false;
-  // The core found its own memory in a state that can not be: throw it away and load again.
+  // The core found its own memory in a state that cannot be: throw it away and load again. What
+  // was found outlives the memory: it is noted after the load.
   bool reload = false;
+  std::vector<std::string> findings;
 };
 
 }  // namespace vortex::core

@@ -1,5 +1,6 @@
 #include "core/leases.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/planted.h"
@@ -11,11 +12,20 @@ namespace {
 
 using Entry = std::pair<LeaseIx, PartitionLease>;
 
+constexpr std::uint32_t kForgetAtOnce = 200;
+
 Entry& entry_for(State& state, const PartitionKey& key) {
   const auto [found, added] = state.leases.try_emplace(key);
-  if (added) {
+  if (!added) return found->second;
+  // Its epoch may not fall below that of a lease on the same partition that was forgotten.
+  found->second.second.epoch = state.counters.lease_floor;
+  if (state.free_partitions.empty()) {
     found->second.first = LeaseIx{static_cast<std::uint32_t>(state.partitions.size())};
     state.partitions.push_back(key);
+  } else {
+    found->second.first = state.free_partitions.back();
+    state.free_partitions.pop_back();
+    state.partitions[found->second.first.value] = key;
   }
   return found->second;
 }
@@ -121,6 +131,29 @@ void on_lease_timer(Context& cx, LeaseIx ix) {
 void release_leases_of(Context& cx, const AgentId& agent) {
   for (auto& [key, entry] : cx.state.leases) {
     if (entry.second.holder == agent) let_go(cx, key, entry, EventKind::kLeaseReleased);
+  }
+}
+
+void forget_old_leases(Context& cx) {
+  const Duration keep = cx.state.policy.retain_leases;
+  if (keep <= Duration{}) return;
+  State& state = cx.state;
+  std::uint32_t forgotten = 0;
+  for (auto at = state.leases.begin(); at != state.leases.end() && forgotten < kForgetAtOnce;) {
+    const PartitionLease& lease = at->second.second;
+    const bool free = lease.holder.empty() && cx.now - lease.expires_at >= keep;
+    if (!free) {
+      ++at;
+      continue;
+    }
+    state.counters.lease_floor = std::max(state.counters.lease_floor, lease.epoch);
+    cx.touch_counters();
+    tell(cx, EventKind::kLeaseForgotten, at->first, lease);
+    state.timers.clear({TimerKind::kLease, at->second.first.value});
+    state.free_partitions.push_back(at->second.first);
+    cx.fx.rows.leases_gone.push_back(at->first);
+    at = state.leases.erase(at);
+    ++forgotten;
   }
 }
 

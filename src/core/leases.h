@@ -18,6 +18,9 @@ void on_lease_timer(Context& cx, LeaseIx ix);
 void release_leases_of(Context& cx, const AgentId& agent);
 
 // Puts a lease from the store into the tables.
+// Forgets leases that nobody has held for long, a bounded number at a time. The floor of epochs
+// keeps what was known of them: a later holder still gets a higher epoch.
+void forget_old_leases(Context& cx);
 void restore_lease(State& state, const PartitionLeaseRow& row);
 
 }  // namespace vortex::core

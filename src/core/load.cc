@@ -135,6 +135,8 @@ void restore_task(Context& cx, RunIx run_ix, const TaskRow& row) {
   if (is_final(row.state)) count_final(node, row.state);
   if (orphan) ++task.counters.releases, note_repair(cx, ix, "held by a worker that is unknown");
   if (!row.level) cx.touch(ix), note_repair(cx, ix, "task without a level");
+  const bool wrong = row.level && *row.level != run.plan->nodes[task.node].level;
+  if (wrong) cx.touch(ix), note_repair(cx, ix, "task with a wrong level");
 }
 
 // A held task joins its worker's list again.
@@ -199,23 +201,59 @@ void make_missing(Context& cx, RunIx ix) {
 }
 
 void derive_levels(Context& cx, RunIx ix, std::uint32_t passed_before) {
-  const Run& run = cx.run(ix);
+  Run& run = cx.run(ix);
   if (run.levels_passed >= passed_before) return;
+  run.levels_known = run.levels_passed;
   cx.touch(ix);
-  note_repair(cx, {}, "level marked done with open tasks");
+  note_repair(cx, {}, "level marked done with open tasks", ix);
 }
 
-// The totals follow the rows that are really there, whatever the run's own row says.
-void correct_totals(Context& cx, RunIx ix, const RunImage& image) {
+TaskCounts count_there(const RunImage& image) {
   TaskCounts there{};
   for (const TaskRow& task : image.tasks) ++there[number_of(task.state)];
-  if (there == image.run.made) return;
-  TaskTotals& totals = cx.state.counters.tasks;
+  return there;
+}
+
+// The counts follow the rows that are really there, whatever the run's own row says. What is open
+// is counted while its run is in memory; what is final was counted when it ended.
+void count_run(Context& cx, RunIx ix, const RunImage& image) {
+  const TaskCounts there = count_there(image);
   for (std::size_t i = 0; i < kTaskStates; ++i) {
-    totals[i] = totals[i] + there[i] - image.run.made[i];
+    if (!is_final(static_cast<TaskState>(i))) cx.state.counters.tasks[i] += there[i];
   }
+  if (there == image.run.made) return;
   cx.touch(ix);
   cx.touch_counters();
+  note_repair(cx, {}, "count of tasks by state was wrong", ix);
+}
+
+// The totals of open tasks are made from the runs; those of finished ones are never below them.
+void begin_totals(Context& cx, const StoreImage& image) {
+  TaskTotals there{};
+  for (const RunImage& run : image.runs) {
+    const TaskCounts counts = count_there(run);
+    for (std::size_t i = 0; i < kTaskStates; ++i) there[i] += counts[i];
+  }
+  bool wrong = false;
+  for (std::size_t i = 0; i < kTaskStates; ++i) {
+    std::uint64_t& total = cx.state.counters.tasks[i];
+    const bool final = is_final(static_cast<TaskState>(i));
+    // A count that wrapped below zero is beyond what could ever have been counted.
+    const bool wrapped = total > (std::uint64_t{1} << 62U);
+    if (final ? total < there[i] || wrapped : total != there[i]) wrong = true;
+    if (!final) total = 0;  // each run adds its own
+    if (final && (wrapped || total < there[i])) total = there[i];
+  }
+  if (!wrong) return;
+  cx.touch_counters();
+  note_repair(cx, {}, "totals of tasks by state were wrong");
+}
+
+void note_damage(Context& cx, const DamagedRow& row) {
+  cx.event(EventKind::kStateDamaged, {},
+           {{"table", row.table}, {"row", row.id}, {"column", row.column}, {"what", row.what}},
+           Severity::kError);
+  if (row.run.value != 0) cx.fx.events.back().run = row.run;
 }
 
 // What was repaired stands between a start and an end in the log, as after any other pass.
@@ -241,7 +279,7 @@ RunIx restore_run(Context& cx, const RunImage& image) {
   run.paused = row.paused;
   run.created_at = row.created_at;
   run.levels_known = row.levels_passed;
-  correct_totals(cx, ix, image);
+  count_run(cx, ix, image);
   for (const TaskRow& task : image.tasks) restore_task(cx, ix, task);
   make_missing(cx, ix);
   for (const TaskDataRow& data : image.data) {
@@ -290,7 +328,14 @@ State load(const Policy& policy, Term term, Instant now, std::uint64_t seed,
       state.dead_letters[row.attempt.task] = {row.attempt.epoch, row.reason, row.at, row.message};
     }
   }
-  for (const RunImage& run : image.runs) restore_run(cx, run);
+  for (const DamagedRow& row : image.damaged) note_damage(cx, row);
+  begin_totals(cx, image);
+  for (const RunImage& run : image.runs) {
+    const RunIx ix = restore_run(cx, run);
+    if (run.run.state == RunState::kRunning) continue;
+    cx.touch(ix);
+    note_repair(cx, {}, "run marked ended with open tasks", ix);
+  }
   for (std::uint32_t i = 0; i < state.workers.size(); ++i) refresh_activity(cx, {i});
   repair_held(cx);
   settle(cx);

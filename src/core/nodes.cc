@@ -9,6 +9,7 @@
 #include "core/bulk.h"
 #include "core/levels.h"
 #include "core/place.h"
+#include "core/reconcile.h"
 
 namespace vortex::core {
 
@@ -65,6 +66,7 @@ void on_node_ended(Context& cx, RunIx run_ix, std::uint32_t index) {
   Run& run = cx.run(run_ix);
   NodeRun& node = run.nodes[index];
   if (node.phase == NodePhase::kDone) return;
+  if (!node_really_complete(cx, run_ix, index)) return;
   node.phase = NodePhase::kDone;
   node.outcome = outcome_of(run, index);
   if (spoils_run(node.outcome)) run.any_failed = true;
@@ -136,7 +138,7 @@ void consider_node(Context& cx, RunIx run_ix, std::uint32_t index) {
     case RuleSays::kWait:
       return;
     case RuleSays::kNever:
-      REACHED("core: node skipped because its needs can not be met");
+      REACHED("core: node skipped because its needs cannot be met");
       return skip_node(cx, run_ix, index);
     case RuleSays::kStart:
       break;

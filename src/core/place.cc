@@ -32,6 +32,7 @@ void place_ready(Context& cx, TaskIx ix, Turn turn) {
   queued.waiting_since = cx.judged;
   cx.state.timers.set(timer_of(ix), ready_deadline(cx, task, queued));
   ++node.in_play;
+  ++cx.run_of(task).changes;
   if (turn == Turn::kInFront) {
     cx.state.ready.push_front(cx.state.tasks, node.cls, priority, ix);
   } else {
@@ -92,6 +93,7 @@ void leave_play(Context& cx, RunIx run_ix, std::uint32_t node_index) {
   Run& run = cx.run(run_ix);
   NodeRun& node = run.nodes[node_index];
   --node.in_play;
+  ++run.changes;
   if (node.parked.empty() || run.paused || run.ending != RunEnding::kNone || node.stopped) return;
   const TaskIx next = node.parked.head;
   cx.state.tasks.unlink(node.parked, next);

@@ -23,6 +23,8 @@ Policy make_policy(const Settings& settings) {
   policy.sweep = std::min(c.sweep_interval, c.timeout_check_interval);
   policy.health_check_interval = c.health_check_interval;
   policy.reconcile_interval = c.reconcile_interval;
+  policy.retain_workers = hours(24) * settings.database.retain_workers_days;
+  policy.retain_leases = hours(24) * settings.database.retain_leases_days;
   policy.retry.max_retries = static_cast<std::uint16_t>(c.max_task_retries);
   policy.crash_limit = static_cast<std::uint16_t>(c.crash_limit);
   policy.cordon_after = static_cast<std::uint16_t>(c.worker_cordon_after);

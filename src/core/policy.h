@@ -29,6 +29,8 @@ struct Policy {
   Duration sweep = millis(500);  // the shell ticks at least this often
   Duration health_check_interval = seconds(15);
   Duration reconcile_interval = seconds(60);
+  Duration retain_workers;  // workers gone for longer are forgotten; zero: never
+  Duration retain_leases;   // leases nobody held for longer are forgotten; zero: never
   RetryPolicy retry;
   std::uint16_t crash_limit = 3;
   std::uint16_t cordon_after = 3;

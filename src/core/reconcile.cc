@@ -1,9 +1,12 @@
 #include "core/reconcile.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/blame.h"
+#include "core/leases.h"
 #include "core/recover.h"
+#include "core/workers.h"
 
 namespace vortex::core {
 
@@ -23,13 +26,61 @@ class Check {
       const Run* run = state_.runs.at_slot(slot);
       if (run != nullptr) check_run(*run);
     }
+    lists();
+  }
+
+  void lists() {
     check_ready_lists();
     check_idle_offers();
+  }
+
+  // The next runs, until enough tasks were looked at. False: there are no more.
+  bool next_runs(CheckProgress& progress) {
+    std::uint32_t looked = 0;
+    for (; progress.slot < state_.runs.slots(); ++progress.slot) {
+      if (looked >= kTasksAtOnce) return true;
+      const Run* run = state_.runs.at_slot(progress.slot);
+      if (run == nullptr) continue;
+      if (run->plan->tasks > kWholeRunMax) {
+        looked = kTasksAtOnce;
+        if (!part_of_large(*run, progress)) return true;
+      } else {
+        check_run(*run);
+        looked += run->plan->tasks;
+      }
+      ++progress.runs;
+      progress.tasks += run->plan->tasks;
+    }
+    return false;
   }
 
   std::vector<Finding> take() { return std::move(findings_); }
 
  private:
+  static constexpr std::uint32_t kTasksAtOnce = 5'000;
+  static constexpr std::uint32_t kWholeRunMax = 50'000;
+  static constexpr std::uint32_t kRestartsMax = 3;
+
+  // A run too large for one part. When it changes between two parts the count begins again, and
+  // after a few times it is left to a quieter moment. True: done with it.
+  bool part_of_large(const Run& run, CheckProgress& progress) {
+    if (progress.run != run.id) progress.run = run.id, progress.restarts = 0, progress.next = 0;
+    if (progress.next > 0 && progress.changes != run.changes) {
+      progress.next = 0;
+      if (++progress.restarts > kRestartsMax) return true;
+    }
+    if (progress.next == 0) {
+      progress.changes = run.changes;
+      progress.counts.assign(run.nodes.size(), {});
+    }
+    const std::uint32_t end = std::min(progress.next + kWholeRunMax, run.plan->tasks);
+    count_tasks(run, progress.next, end, progress.counts);
+    progress.next = end;
+    if (end < run.plan->tasks) return false;
+    judge_run(run, progress.counts);
+    return true;
+  }
+
   void expect(bool holds, const std::string& what) {
     if (!holds) findings_.push_back({what});
   }
@@ -72,48 +123,67 @@ class Check {
     }
   }
 
-  void check_node(const Run& run, std::uint32_t index, TaskCounts& made) {
-    const NodeRun& node = run.nodes[index];
-    const PlanNode& plan = run.plan->nodes[index];
-    const std::string where = to_text(run.id) + " node " + run.plan->node_spec(index).name + ": ";
-    std::uint32_t created = 0;
-    std::uint32_t finals = 0;
-    std::uint32_t in_play = 0;
-    for (std::uint32_t i = 0; i < plan.tasks; ++i) {
-      const TaskIx ix = run.tasks[plan.first_task + i];
-      if (!ix.valid()) continue;
-      const Task& task = state_.tasks[ix];
-      const auto* queued = std::get_if<Queued>(&task.phase);
-      ++created;
-      finals += is_final(task.state()) ? 1 : 0;
-      in_play += task.grant() || (queued && queued->place == Queued::Place::kReady) ? 1 : 0;
-      check_timer(where, ix, task);
-      ++made[number_of(task.state())];
+  // Counts tasks [from, to) of a run, each by what it really is.
+  void count_tasks(const Run& run, std::uint32_t from, std::uint32_t to,
+                   std::vector<NodeCount>& counts) {
+    for (std::uint32_t n = 0; n < run.nodes.size(); ++n) {
+      const PlanNode& plan = run.plan->nodes[n];
+      const std::uint32_t end = std::min(to, plan.first_task + plan.tasks);
+      for (std::uint32_t i = std::max(from, plan.first_task); i < end; ++i) {
+        if (run.tasks[i].valid()) count_task(run, run.tasks[i], counts[n]);
+      }
     }
-    expect(created == node.created, where + "count of tasks is wrong");
-    expect(finals == node.finals, where + "count of finished tasks is wrong");
-    expect(in_play == node.in_play, where + "count of tasks in play is wrong");
+  }
+
+  void count_task(const Run& run, TaskIx ix, NodeCount& count) {
+    const Task& task = state_.tasks[ix];
+    const auto* queued = std::get_if<Queued>(&task.phase);
+    ++count.created;
+    count.finals += is_final(task.state()) ? 1 : 0;
+    count.in_play += task.grant() || (queued && queued->place == Queued::Place::kReady) ? 1 : 0;
+    ++count.made[number_of(task.state())];
+    check_timer(run, ix, task);
+  }
+
+  void judge_node(const Run& run, std::uint32_t index, const NodeCount& count) {
+    const NodeRun& node = run.nodes[index];
+    const std::string where = to_text(run.id) + " node " + run.plan->node_spec(index).name + ": ";
+    expect(count.created == node.created, where + "count of tasks is wrong");
+    expect(count.finals == node.finals, where + "count of finished tasks is wrong");
+    expect(count.in_play == node.in_play, where + "count of tasks in play is wrong");
     const auto& map = run.plan->node_spec(index).map;
     const bool limited = map && map->max_parallel > 0;
-    expect(!limited || in_play <= map->max_parallel, where + "more in play than max_parallel");
-    expect(node.phase != NodePhase::kDone || finals == created, where + "done with open tasks");
+    expect(!limited || count.in_play <= map->max_parallel,
+           where + "more in play than max_parallel");
+    expect(node.phase != NodePhase::kDone || count.finals == count.created,
+           where + "done with open tasks");
   }
 
   // Nothing that is held or in backoff may be without a deadline: it could wait for ever.
-  void check_timer(const std::string& where, TaskIx ix, const Task& task) {
+  void check_timer(const Run& run, TaskIx ix, const Task& task) {
     const auto* queued = std::get_if<Queued>(&task.phase);
     const bool must = task.grant() || (queued && queued->place == Queued::Place::kNowhere);
     const bool has = state_.timers.at({TimerKind::kTask, ix.value}).has_value();
+    if ((has || !must) && (!has || !is_final(task.state()))) return;
+    const std::string where = to_text(run.id) + " task " + std::to_string(task.index) + ": ";
     expect(has || !must, where + "a task that needs a deadline has none");
     expect(!has || !is_final(task.state()), where + "a finished task has a deadline");
   }
 
   void check_run(const Run& run) {
+    std::vector<NodeCount> counts(run.nodes.size());
+    count_tasks(run, 0, run.plan->tasks, counts);
+    judge_run(run, counts);
+  }
+
+  void judge_run(const Run& run, const std::vector<NodeCount>& counts) {
     std::vector<std::uint32_t> open(run.plan->levels, 0);
     std::uint32_t nodes_open = 0;
     TaskCounts made{};
     for (std::uint32_t i = 0; i < run.nodes.size(); ++i) {
-      check_node(run, i, made);
+      judge_node(run, i, counts[i]);
+      for (std::size_t state = 0; state < kTaskStates; ++state)
+        made[state] += counts[i].made[state];
       if (run.nodes[i].phase == NodePhase::kDone) continue;
       ++nodes_open;
       ++open[run.plan->nodes[i].level];
@@ -167,6 +237,20 @@ void arm(Context& cx, OwnTimer timer, Duration in) {
 
 }  // namespace
 
+bool check_part(const State& state, CheckProgress& progress) {
+  Check check(state);
+  bool more = true;
+  if (!progress.begun) {
+    progress.begun = true;
+    check.light();
+    check.lists();
+  } else {
+    more = check.next_runs(progress);
+  }
+  for (Finding& finding : check.take()) progress.findings.push_back(std::move(finding.what));
+  return more;
+}
+
 std::vector<Finding> check_state(const State& state, Depth depth) {
   Check check(state);
   check.light();
@@ -174,8 +258,8 @@ std::vector<Finding> check_state(const State& state, Depth depth) {
   return check.take();
 }
 
-void note_repair(Context& cx, TaskIx task, const char* what) {
-  cx.event(EventKind::kStateReconcileFix, {.worker = {}, .task = task, .run = {}},
+void note_repair(Context& cx, TaskIx task, const char* what, RunIx run) {
+  cx.event(EventKind::kStateReconcileFix, {.worker = {}, .task = task, .run = run},
            {{"what", std::string(what)}}, Severity::kWarning);
 }
 
@@ -196,35 +280,62 @@ bool gone_hold_work(const State& state) {
   return false;
 }
 
-void reconcile(Context& cx, Tell tell) {
+void on_reconcile_timer(Context& cx) {
+  arm(cx, OwnTimer::kReconcile, cx.state.policy.reconcile_interval);
   QuietPasses& passes = cx.state.reconcile_passes;
   ++passes.since_told;
-  const bool loud = tell == Tell::kAlways || gone_hold_work(cx.state);
-  bool told = passes.is_due(loud, cx.state.policy.reconcile_interval);
+  bool told = passes.is_due(gone_hold_work(cx.state), cx.state.policy.reconcile_interval);
   if (told) cx.event(EventKind::kStateReconcileStart, {});
   repair_held(cx);
-  const auto findings = check_state(cx.state, Depth::kLight);
+  forget_old_workers(cx);
+  forget_old_leases(cx);
+  auto findings = check_state(cx.state, Depth::kLight);
   if (!told && !findings.empty()) told = true, cx.event(EventKind::kStateReconcileStart, {});
-  for (const Finding& finding : findings) {
-    cx.event(EventKind::kStateReconcileFix, {}, {{"what", finding.what}}, Severity::kError);
-  }
-  cx.fx.reload = !findings.empty();
+  for (Finding& finding : findings) doubt(cx, std::move(finding.what));
   if (!told) return;
   cx.event(EventKind::kStateReconcileComplete, {},
            {{"findings", static_cast<std::int64_t>(findings.size())},
             {"passes", std::int64_t{passes.tell()}}});
 }
 
-void on_reconcile_timer(Context& cx) {
-  arm(cx, OwnTimer::kReconcile, cx.state.policy.reconcile_interval);
-  reconcile(cx, Tell::kWhenFound);
+void on_note_findings(Context& cx, const NoteFindings& command) {
+  for (const std::string& what : command.findings) {
+    cx.event(EventKind::kStateReconcileFix, {},
+             {{"what", what},
+              {"repair", std::string(command.repaired ? "state loaded again from the database"
+                                                      : "none needed")}},
+             Severity::kError);
+  }
+}
+
+void doubt(Context& cx, std::string what) {
+  cx.fx.reload = true;
+  cx.fx.findings.push_back(std::move(what));
+}
+
+bool node_really_complete(Context& cx, RunIx ix, std::uint32_t index) {
+  const Run& run = cx.run(ix);
+  const PlanNode& plan = run.plan->nodes[index];
+  std::uint32_t open = 0;
+  for (std::uint32_t i = plan.first_task; i < plan.first_task + plan.tasks; ++i) {
+    const TaskIx task = run.tasks[i];
+    if (task.valid() && !is_final(cx.task(task).state())) ++open;
+  }
+  if (open == 0) return true;
+  doubt(cx, to_text(run.id) + " node " + run.plan->node_spec(index).name +
+                ": counted as done, but " + std::to_string(open) + " of its tasks are open");
+  return false;
 }
 
 bool level_really_complete(Context& cx, RunIx ix, std::uint32_t level) {
   const Run& run = cx.run(ix);
   bool complete = true;
   for (const std::uint32_t node : run.plan->nodes_by_level[level]) {
-    if (run.nodes[node].phase != NodePhase::kDone) complete = false;
+    const bool done = run.nodes[node].phase == NodePhase::kDone;
+    if (!done)
+      doubt(cx, to_text(run.id) + ": level " + std::to_string(level) +
+                    " counted as done with an open node");
+    if (!done || !node_really_complete(cx, ix, node)) complete = false;
   }
   if (level >= run.levels_known) {
     cx.event(EventKind::kLevelCheck, {.worker = {}, .task = {}, .run = ix},

@@ -68,8 +68,9 @@ struct Run {
   std::vector<std::uint32_t> stopped_maps;  // at too many failures; not those skipped as a whole
   std::uint32_t held = 0;                   // tasks on workers
   bool any_failed = false;
-  TaskCounts made{};  // tasks that have been made, by state
-  TaskList parked;    // ready tasks that wait for a resume
+  std::uint64_t changes = 0;  // grows with every change that a check in parts could trip over
+  TaskCounts made{};          // tasks that have been made, by state
+  TaskList parked;            // ready tasks that wait for a resume
 
   // Bulk work, done in slices: nodes whose tasks are still being made, and the sweep over all
   // tasks after a cancel, pause or resume.

@@ -84,6 +84,7 @@ struct State {
 
   std::map<MachineId, Machine> machines;
   std::vector<PartitionKey> partitions;  // by LeaseIx, for timers
+  std::vector<LeaseIx> free_partitions;  // places of forgotten leases
   std::map<PartitionKey, std::pair<LeaseIx, PartitionLease>> leases;
   std::map<std::string, KnownKey, std::less<>> keys;
   std::map<TaskId, OpenDeadLetter> dead_letters;  // open ones, of finished runs too
@@ -93,6 +94,7 @@ struct State {
   std::vector<RunIx> bulk;         // runs with work left for the next steps
   std::vector<TaskIx> leftover;    // tasks of closed runs, still to be freed
   std::vector<WorkerIx> offering;  // workers that began to offer and have not been served yet
+  std::uint32_t retired_look = 0;  // the next task to be looked at for a retired worker
 
   Brake brake;
   Judged next_trickle;  // not before this; kept while the brake is off, so that cycles add no rate

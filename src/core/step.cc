@@ -105,6 +105,8 @@ class Handle {
   void operator()(const StoreHealth& c) const { on_store_health(cx_, c); }
   void operator()(const SelfCheckResult& c) const { on_self_check(cx_, c); }
   void operator()(const ForgetKey& c) const { on_forget_key(cx_, c); }
+  void operator()(const DeleteWorker& c) const { on_delete_worker(cx_, c); }
+  void operator()(const NoteFindings& c) const { on_note_findings(cx_, c); }
   void operator()(const Tick&) const { on_tick(cx_); }
 
  private:
@@ -135,6 +137,7 @@ Effects step(State& state, const Command& command, Instant now) {
   cx.write_rows();
   close_ended_runs(cx);
   if (!state.leftover.empty()) free_leftover(state);
+  if (state.workers.any_retired()) release_retired(state);
   return std::move(cx.fx);
 }
 

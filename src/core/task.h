@@ -115,6 +115,7 @@ class TaskTable {
   Task& operator[](TaskIx ix) { return pages_[ix.value / kPage][ix.value % kPage]; }
   const Task& operator[](TaskIx ix) const { return pages_[ix.value / kPage][ix.value % kPage]; }
   std::size_t live() const { return live_; }
+  std::uint32_t slots() const { return used_; }  // free ones included
   std::size_t bytes() const;
 
   void push_back(TaskList& list, TaskIx ix);

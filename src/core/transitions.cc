@@ -44,6 +44,7 @@ void move_task(Context& cx, TaskIx ix, TaskEvent event, Phase to) {
   task.phase = to;
   VX_ASSERT(allowed && *allowed == task.state());
   Run& run = cx.run_of(task);
+  ++run.changes;
   --run.made[number_of(before)];
   ++run.made[number_of(*allowed)];
   cx.count(before, *allowed);

@@ -1,5 +1,8 @@
 #include "core/worker.h"
 
+#include <memory>
+#include <utility>
+
 namespace vortex::core {
 
 bool Worker::takes_work() const {
@@ -8,10 +11,34 @@ bool Worker::takes_work() const {
 }
 
 WorkerIx WorkerTable::add(WorkerId id) {
-  const WorkerIx ix{size()};
-  slots_.push_back(std::make_unique<Worker>());
+  WorkerIx ix{size()};
+  if (vacant_.empty()) {
+    slots_.push_back(std::make_unique<Worker>());
+  } else {
+    ix = vacant_.back();
+    vacant_.pop_back();
+    *slots_[ix.value] = Worker{};
+  }
   by_id_.emplace(std::move(id), ix);
   return ix;
+}
+
+void WorkerTable::retire(WorkerIx ix) {
+  by_id_.erase(slots_[ix.value]->info->id);
+  retiring_.push_back(ix);
+}
+
+void WorkerTable::vacate() {
+  static const auto nobody = std::make_shared<const WorkerInfo>();
+  for (const WorkerIx ix : retired_) {
+    Worker& worker = *slots_[ix.value];
+    worker = Worker{};
+    worker.info = nobody;
+    worker.state = WorkerState::kInactive;
+    vacant_.push_back(ix);
+  }
+  retired_ = std::exchange(retiring_, {});
+  for (const WorkerIx ix : retired_) slots_[ix.value]->retired = true;
 }
 
 WorkerIx WorkerTable::find(const WorkerId& id) const {

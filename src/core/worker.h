@@ -49,6 +49,7 @@ struct Worker {
   bool cordoned = false;
   bool registered_once = false;
   bool dirty = false;
+  bool retired = false;  // forgotten; tasks that still name it are made to forget it too
   Instant registered_at;
   Instant last_heartbeat = kNever;
   Instant heartbeat_written = kNever;
@@ -88,10 +89,20 @@ struct Worker {
 };
 
 // Workers by position and by id. A worker once known stays until it is forgotten on purpose.
+//
+// Tasks name workers by position, so the place of a forgotten worker is retired first and given to
+// another only after release_retired has looked at every task once. Until then, and while it is
+// vacant, the place holds a worker that is not present and that no id leads to.
 class WorkerTable {
  public:
   WorkerIx add(WorkerId id);
   WorkerIx find(const WorkerId& id) const;
+  void retire(WorkerIx ix);
+  bool any_retired() const { return !retired_.empty() || !retiring_.empty(); }
+  bool is_looking() const { return !retired_.empty(); }  // some wait for a look at all tasks
+  // Every task was looked at since the last call: what was retired before that is vacant now.
+  void vacate();
+  bool is_known(WorkerIx ix) const { return find(slots_[ix.value]->info->id) == ix; }
 
   Worker& operator[](WorkerIx ix) { return *slots_[ix.value]; }
   const Worker& operator[](WorkerIx ix) const { return *slots_[ix.value]; }
@@ -100,6 +111,9 @@ class WorkerTable {
  private:
   std::vector<std::unique_ptr<Worker>> slots_;
   std::map<WorkerId, WorkerIx> by_id_;
+  std::vector<WorkerIx> retired_;   // before the present look at all tasks began
+  std::vector<WorkerIx> retiring_;  // since then
+  std::vector<WorkerIx> vacant_;
 };
 
 }  // namespace vortex::core

@@ -1,6 +1,7 @@
 #include "core/workers.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/assert.h"
 #include "base/planted.h"
@@ -9,6 +10,7 @@
 #include "core/blame.h"
 #include "core/place.h"
 #include "core/recover.h"
+#include "core/sync.h"
 
 namespace vortex::core {
 
@@ -115,6 +117,41 @@ bool any_other_fits(Context& cx, ClassIx cls, WorkerIx last) {
   }
   return false;
 }
+
+// Nothing may lead to it any more: not a timer, a list or an offer. It is not present, so it holds
+// no task; tasks that were on it once are made to forget it by release_retired.
+void forget_worker(Context& cx, WorkerIx ix, const char* why) {
+  Worker& worker = cx.worker(ix);
+  VX_ASSERT(!is_present(worker.state) && worker.held.empty());
+  end_session(cx, ix);
+  update_offer(cx, ix);
+  cx.state.timers.clear({TimerKind::kWorker, ix.value});
+  std::erase_if(cx.state.weak_losses, [ix](const auto& loss) { return loss.second == ix; });
+  std::erase(cx.state.offering, ix);
+  std::erase(cx.calling, ix);
+  cx.event(EventKind::kWorkerDeleted, {.worker = ix, .task = {}, .run = {}},
+           {{"reason", std::string(why)},
+            {"incarnation", static_cast<std::int64_t>(worker.incarnation.value)}});
+  cx.fx.rows.workers_gone.push_back(worker.info->id);
+  cx.forget_row(ix);
+  cx.state.workers.retire(ix);
+}
+
+// Machines that no known worker is on go with their last one.
+void forget_empty_machines(Context& cx, const std::set<MachineId>& left) {
+  std::set<MachineId> empty = left;
+  for (std::uint32_t i = 0; i < cx.state.workers.size(); ++i) {
+    if (cx.state.workers.is_known({i})) empty.erase(cx.worker({i}).info->machine);
+  }
+  for (const MachineId& id : empty) {
+    cx.forget_row(id);
+    cx.state.machines.erase(id);
+    cx.fx.rows.machines_gone.push_back(id);
+  }
+}
+
+constexpr std::uint32_t kForgetAtOnce = 200;
+constexpr std::uint32_t kLookAtOnce = 20'000;
 
 }  // namespace
 
@@ -229,6 +266,62 @@ void on_cordon_worker(Context& cx, const CordonWorker& command) {
   if (!ix.valid()) return cx.refuse(command.request, RefusalKind::kUnknownWorker);
   set_cordon(cx, ix, command.cordoned, "operator");
   cx.reply(command.request, Done{});
+}
+
+void on_delete_worker(Context& cx, const DeleteWorker& command) {
+  const WorkerIx ix = cx.state.workers.find(command.worker);
+  if (!ix.valid()) return cx.refuse(command.request, RefusalKind::kUnknownWorker);
+  if (is_present(cx.worker(ix).state)) {
+    return cx.refuse(command.request, RefusalKind::kWrongState,
+                     "the worker is present; stop or drain it first");
+  }
+  const MachineId machine = cx.worker(ix).info->machine;
+  forget_worker(cx, ix, "operator");
+  forget_empty_machines(cx, {machine});
+  cx.reply(command.request, Done{});
+}
+
+void forget_old_workers(Context& cx) {
+  const Duration keep = cx.state.policy.retain_workers;
+  if (keep <= Duration{}) return;
+  std::set<MachineId> machines;
+  std::uint32_t forgotten = 0;
+  for (std::uint32_t i = 0; i < cx.state.workers.size() && forgotten < kForgetAtOnce; ++i) {
+    const Worker& worker = cx.worker({i});
+    if (is_present(worker.state) || !worker.held.empty() || !cx.state.workers.is_known({i})) {
+      continue;
+    }
+    const Instant heard =
+        worker.last_heartbeat == kNever ? worker.registered_at : worker.last_heartbeat;
+    if (cx.now - heard < keep) continue;
+    machines.insert(worker.info->machine);
+    forget_worker(cx, {i}, "retention");
+    ++forgotten;
+  }
+  if (forgotten > 0) forget_empty_machines(cx, machines);
+}
+
+void release_retired(State& state) {
+  if (!state.workers.is_looking()) {
+    state.retired_look = 0;
+    return state.workers.vacate();
+  }
+  const std::uint32_t end = std::min(state.retired_look + kLookAtOnce, state.tasks.slots());
+  for (; state.retired_look < end; ++state.retired_look) {
+    Task& task = state.tasks[TaskIx{state.retired_look}];
+    if (auto* queued = std::get_if<Queued>(&task.phase)) {
+      if (!queued->last_worker.valid() || !state.workers[queued->last_worker].retired) continue;
+      queued->last_worker = WorkerIx::none();
+      queued->keep_away = false;
+    } else if (auto* ended = std::get_if<Final>(&task.phase)) {
+      if (ended->worker.valid() && state.workers[ended->worker].retired) {
+        ended->worker = WorkerIx::none();
+      }
+    }
+  }
+  if (state.retired_look < state.tasks.slots()) return;
+  state.retired_look = 0;
+  state.workers.vacate();
 }
 
 void on_reset_worker(Context& cx, const ResetWorker& command) {

@@ -10,6 +10,11 @@ namespace vortex::core {
 void on_register(Context& cx, const RegisterWorker& command);
 void on_drain_worker(Context& cx, const DrainWorker& command);
 void on_cordon_worker(Context& cx, const CordonWorker& command);
+void on_delete_worker(Context& cx, const DeleteWorker& command);
+// Forgets workers that have been gone for long, a bounded number at a time.
+void forget_old_workers(Context& cx);
+// A part of the look at all tasks after which the places of forgotten workers can be used again.
+void release_retired(State& state);
 void on_reset_worker(Context& cx, const ResetWorker& command);
 
 // The only way to change a worker's state: keeps its machine's count and status true.

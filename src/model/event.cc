@@ -63,6 +63,9 @@ constexpr std::array<std::pair<EventKind, std::string_view>, kKinds> kKindTexts{
     {EventKind::kQueuePaused, "queue_paused"},
     {EventKind::kQueueResumed, "queue_resumed"},
     {EventKind::kCheckpointRefused, "checkpoint_refused"},
+    {EventKind::kStateDamaged, "state_damaged"},
+    {EventKind::kWorkerDeleted, "worker_deleted"},
+    {EventKind::kLeaseForgotten, "lease_forgotten"},
 }};
 
 consteval bool every_kind_at_its_place() {

@@ -69,6 +69,9 @@ enum class EventKind : std::uint8_t {
   kQueuePaused,
   kQueueResumed,
   kCheckpointRefused,
+  kStateDamaged,
+  kWorkerDeleted,
+  kLeaseForgotten,
   kCount,
 };
 

@@ -1,8 +1,9 @@
 #pragma once
 // Rows: what the controller writes, and all it needs to come back after a crash.
 //
-// A row change replaces the row with the same key; nothing is ever deleted by the core. A batch of
-// changes is one transaction. Field meaning is append-only: the rows are on disk.
+// A row change replaces the row with the same key; the core deletes only workers, machines and
+// leases that were forgotten. A batch of changes is one transaction. Field meaning is append-only:
+// the rows are on disk.
 
 #include <array>
 #include <cstdint>
@@ -168,6 +169,7 @@ struct CounterRow {  // one row
   RecoveryId next_recovery{1};
   std::uint64_t next_event = 1;
   TaskTotals tasks{};  // of all runs there ever were, by state
+  Epoch lease_floor;   // the highest epoch of a forgotten lease: new ones begin above it
 };
 
 // One transaction: all of it or nothing. Within a list a later row replaces an earlier one.
@@ -184,6 +186,10 @@ struct RowBatch {
   std::vector<PartitionLeaseRow> leases;
   std::vector<QueueRow> queues;
   std::optional<CounterRow> counters;
+  // Forgotten: deleted before the rows above are written, so one that comes back is there again.
+  std::vector<WorkerId> workers_gone;
+  std::vector<MachineId> machines_gone;
+  std::vector<PartitionKey> leases_gone;
 };
 
 struct KeyRow {
@@ -199,6 +205,20 @@ struct RunImage {
   std::vector<TaskDataRow> data;  // checkpoints of unfinished tasks
 };
 
+// A row that cannot be read, or that others need and that is not there. What depends on it is set
+// aside; everything else goes on.
+struct DamagedRow {
+  std::string table;
+  std::string id;      // of the row, as people know it
+  std::string column;  // empty: the row as a whole
+  std::string what;    // what is wrong with it
+  RunId run;           // the run that is set aside because of it; 0: none
+};
+inline std::string to_text(const DamagedRow& row) {
+  const std::string column = row.column.empty() ? "" : ", column " + row.column;
+  return "table " + row.table + ", row " + row.id + column + ": " + row.what;
+}
+
 // Everything a controller needs to start its term: live runs whole, and what outlives runs.
 struct StoreImage {
   CounterRow counters;
@@ -209,6 +229,7 @@ struct StoreImage {
   std::vector<QueueRow> queues;
   std::vector<KeyRow> keys;                 // of finished runs too
   std::vector<DeadLetterRow> dead_letters;  // open ones
+  std::vector<DamagedRow> damaged;
 };
 
 }  // namespace vortex

@@ -2,6 +2,7 @@
 
 #include "core/load.h"
 
+#include "core/nodes.h"
 #include "core/reconcile.h"
 #include "tests/core/harness.h"
 
@@ -245,6 +246,8 @@ TEST_F(Reconciler, M04_ATaskWithoutARowIsMade) {
   mirror.tasks.erase({task.run, 1});
   reload();
   EXPECT_EQ(state_of({task.run, 1}), TaskState::kWaiting);
+  take(EventKind::kStateReconcileFix);  // of the totals
+  take(EventKind::kStateReconcileFix);  // of the run's own counts
   expect_repair("task had no row");
 }
 
@@ -268,12 +271,136 @@ TEST_F(Reconciler, AContradictionInMemoryAsksForANewLoad) {
   expect_clean = false;
   expect_reload = true;
   EXPECT_FALSE(check_state(*state, Depth::kLight).empty());
-  advance(policy.reconcile_interval);
-  EXPECT_GE(take_all(EventKind::kStateReconcileFix).size(), 1u);
-  EXPECT_EQ(count(EventKind::kStateReconcileStart), 1u);
-  EXPECT_GE(number(take(EventKind::kStateReconcileComplete), "findings"), 1);
+  advance(policy.reconcile_interval - seconds(1));
+  Effects fx;
+  for (int i = 0; i < 10 && !fx.reload; ++i) {
+    now = now + policy.sweep;
+    fx = raw(Tick{});
+  }
+  EXPECT_TRUE(fx.reload);
+  ASSERT_GE(fx.findings.size(), 1u);
+  EXPECT_NE(fx.findings.front().find("host-of-w"), std::string::npos) << fx.findings.front();
   expect_clean = true;
   reload();
+  step(NoteFindings{fx.findings, true});
+  EXPECT_EQ(text(take(EventKind::kStateReconcileFix), "what"), fx.findings.front());
+  ignore_everything_from_here();
+}
+
+TEST_F(Reconciler, CountsFollowFromTheStatesOfTasksWhateverTheRowsSay) {
+  const TaskId task = running_task();
+  mirror.runs.at(task.run).made[number_of(TaskState::kRunning)] = 5;
+  reload();
+  EXPECT_EQ(row(task.run).made[number_of(TaskState::kRunning)], 1u);
+  EXPECT_EQ(mirror.counters.tasks[number_of(TaskState::kRunning)], 1u);
+  expect_repair("count of tasks by state was wrong");
+}
+
+TEST_F(Reconciler, TotalsThatFellBelowZeroAreSetRight) {
+  running_task();
+  mirror.counters.tasks[number_of(TaskState::kRunning)] = std::uint64_t{0} - 3;
+  mirror.counters.tasks[number_of(TaskState::kCompleted)] = std::uint64_t{0} - 1;
+  reload();
+  EXPECT_EQ(mirror.counters.tasks[number_of(TaskState::kRunning)], 1u);
+  EXPECT_EQ(mirror.counters.tasks[number_of(TaskState::kCompleted)], 0u);
+  expect_repair("totals of tasks by state were wrong");
+}
+
+TEST_F(Reconciler, M04_ARunMarkedEndedWithOpenTasksGoesOn) {
+  const TaskId task = running_task();
+  mirror.runs.at(task.run).state = RunState::kCompleted;
+  mirror.runs.at(task.run).finished_at = now;
+  reload();
+  EXPECT_EQ(state_of(task.run), RunState::kRunning);
+  EXPECT_EQ(row(task.run).finished_at, kNever);
+  expect_repair("run marked ended with open tasks");
+}
+
+TEST_F(Reconciler, M04_ATaskWithAWrongLevelGetsTheRightOne) {
+  const TaskId task = running_task();
+  mirror.tasks.at(task).level = 7;
+  reload();
+  EXPECT_EQ(row(task).level, 0u);
+  expect_repair("task with a wrong level");
+}
+
+TEST_F(Reconciler, ARowThatCannotBeReadIsNamedAndTheRestGoesOn) {
+  const TaskId task = running_task();
+  StoreImage image = mirror.image();
+  image.damaged.push_back({"task_instances", "r9-L0-0", "state", "'Bogus' is no state", {9}});
+  Effects repairs;
+  const State loaded = load(policy, {2}, now, 1, image, repairs);
+  EXPECT_TRUE(loaded.runs.find(task.run).valid());
+  ASSERT_EQ(repairs.events.size(), 1u);
+  EXPECT_EQ(repairs.events.front().kind, EventKind::kStateDamaged);
+  EXPECT_EQ(repairs.events.front().run, RunId{9});
+  EXPECT_EQ(text(repairs.events.front(), "row"), "r9-L0-0");
+}
+
+class Barrier : public LifeTest {
+ protected:
+  // Two tasks in level 0, one of them done, and a gate that waits for both.
+  void half_done() {
+    DagSpec spec = dag({node("a"), node("b"), node("c", {"a"})});
+    spec.barrier_levels = true;
+    Hand& w = join("w", 2);
+    run = submit(spec);
+    first = take_and_start(w);
+    second = take_and_start(w);
+    run_ix = state->runs.find(run);
+  }
+  // Ends the first task and gives the findings of that step.
+  std::vector<std::string> findings_at_the_end() {
+    expect_clean = false;
+    expect_reload = true;
+    Hand& w = hands.at("w");
+    SyncRequest request = request_of(w);
+    request.seq = w.seq + 1;
+    request.reports = {{first, Completed{}}};
+    return raw(Sync{{99}, request}).findings;
+  }
+  RunId run;
+  RunIx run_ix;
+  Attempt first;
+  Attempt second;
+};
+
+TEST_F(Barrier, M05_ACounterOneTooHighPassesNoLevelWithARunningTask) {
+  half_done();
+  core::Run& r = state->runs[run_ix];
+  --r.level_open[0];  // as if both were done
+  const auto findings = findings_at_the_end();
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(r.levels_passed, 0u);
+  EXPECT_TRUE(std::holds_alternative<Waiting>(state->tasks[r.tasks[2]].phase));
+  ignore_everything_from_here();
+}
+
+TEST_F(Barrier, M05_ANodeCountedAsDoneWithARunningTaskIsNotDone) {
+  half_done();
+  core::Run& r = state->runs[run_ix];
+  NodeRun& b = r.nodes[1];
+  ++b.finals;  // counted twice, as it were
+  Context cx(*state, now);
+  cx.nodes_ended.push_back({run_ix, 1});
+  settle_nodes(cx);
+  EXPECT_TRUE(cx.fx.reload);
+  ASSERT_EQ(cx.fx.findings.size(), 1u);
+  EXPECT_NE(cx.fx.findings.front().find("node b"), std::string::npos) << cx.fx.findings.front();
+  EXPECT_NE(b.phase, NodePhase::kDone);
+  ignore_everything_from_here();
+}
+
+TEST_F(Barrier, M04_TheThoroughCheckInPartsFindsWhatOnePassFinds) {
+  half_done();
+  ++state->runs[run_ix].nodes[1].finals;
+  CheckProgress progress;
+  while (check_part(*state, progress)) {
+  }
+  ASSERT_EQ(progress.findings.size(), 1u);
+  EXPECT_NE(progress.findings.front().find("count of finished tasks"), std::string::npos);
+  EXPECT_EQ(progress.runs, 1u);
+  ignore_everything_from_here();
 }
 
 }  // namespace

@@ -42,6 +42,9 @@ void Mirror::apply(const RowBatch& rows) {
   for (const AttemptRow& row : rows.attempts) {
     EXPECT_TRUE(attempts.emplace(row.attempt, row).second) << "an attempt ended twice";
   }
+  for (const WorkerId& id : rows.workers_gone) workers.erase(id);
+  for (const MachineId& id : rows.machines_gone) machines.erase(id);
+  for (const PartitionKey& key : rows.leases_gone) leases.erase(key);
   for (const WorkerRow& row : rows.workers) workers[row.info->id] = row;
   for (const MachineRow& row : rows.machines) machines[row.id] = row;
   for (const RecoveryRow& row : rows.recoveries) {
@@ -100,7 +103,12 @@ StoreImage Mirror::image() const {
   StoreImage image;
   image.counters = counters;
   for (const auto& [id, run] : runs) {
-    if (run.state == RunState::kRunning) image.runs.push_back(run_image(id));
+    const TaskCounts& made = run.made;
+    const bool open = made[number_of(TaskState::kWaiting)] + made[number_of(TaskState::kQueued)] +
+                          made[number_of(TaskState::kScheduled)] +
+                          made[number_of(TaskState::kRunning)] >
+                      0;
+    if (run.state == RunState::kRunning || open) image.runs.push_back(run_image(id));
     if (!run.request->idempotency_key.empty()) {
       image.keys.push_back({run.request->idempotency_key, id, run.request->digest});
     }
@@ -119,7 +127,8 @@ bool is_empty(const RowBatch& rows) {
   return rows.runs.empty() && rows.tasks.empty() && rows.task_data.empty() &&
          rows.attempts.empty() && rows.workers.empty() && rows.machines.empty() &&
          rows.recoveries.empty() && rows.recovery_items.empty() && rows.dead_letters.empty() &&
-         rows.leases.empty() && rows.queues.empty() && !rows.counters;
+         rows.leases.empty() && rows.queues.empty() && !rows.counters &&
+         rows.workers_gone.empty() && rows.machines_gone.empty() && rows.leases_gone.empty();
 }
 
 }  // namespace vortex::core

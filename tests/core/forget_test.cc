@@ -1,0 +1,130 @@
+// Forgetting workers, machines and leases: never what is in use, and no fence falls with them.
+
+#include "tests/core/harness.h"
+
+namespace vortex::core {
+namespace {
+
+Policy forgetful() {
+  Policy policy = test_policy();
+  policy.retain_workers = hours(1);
+  policy.retain_leases = hours(1);
+  return policy;
+}
+
+class Forget : public LifeTest {
+ protected:
+  Forget() : LifeTest(forgetful()) {
+    ignore_comings_and_goings();
+    ignore({EventKind::kLeaseAcquired, EventKind::kLeaseReleased, EventKind::kLeaseExpired,
+            EventKind::kTaskRequeued, EventKind::kTaskReassigned});
+  }
+  LeaseGranted acquire(const PartitionKey& key, const std::string& agent) {
+    return ask<LeaseGranted>(AcquireLease{{}, key, AgentId(agent)});
+  }
+  void long_time() {
+    for (int i = 0; i < 70; ++i) advance(minutes(1));
+  }
+};
+
+TEST_F(Forget, AWorkerThatIsPresentCannotBeDeleted) {
+  join("w");
+  EXPECT_EQ(ask_in_vain(DeleteWorker{{}, WorkerId("w")}), RefusalKind::kWrongState);
+  EXPECT_TRUE(mirror.workers.contains(WorkerId("w")));
+  EXPECT_EQ(ask_in_vain(DeleteWorker{{}, WorkerId("nobody")}), RefusalKind::kUnknownWorker);
+}
+
+TEST_F(Forget, ADeletedWorkerIsGoneWithItsMachineAndItsOldWordsAreRefused) {
+  Hand& w = join("w");
+  submit({node("a")});
+  const Attempt a = take_and_start(w);
+  kill(w);
+  ask_done(DeleteWorker{{}, w.id()});
+  EXPECT_EQ(take(EventKind::kWorkerDeleted).worker, w.id());
+  EXPECT_FALSE(mirror.workers.contains(w.id()));
+  EXPECT_FALSE(mirror.machines.contains(w.info.machine));
+  EXPECT_FALSE(state->workers.find(w.id()).valid());
+  // The old life speaks again, with its result: refused, and the task runs elsewhere.
+  SyncRequest late = request_of(w);
+  late.seq = w.seq + 1;
+  late.reports = {{a, Completed{}}};
+  step(Sync{{77}, late});
+  EXPECT_EQ(take_reply<SyncRefusal>().why, SyncRefusal::Why::kUnknownWorker);
+  EXPECT_EQ(ask_in_vain(WorkerExited{{}, w.id(), w.incarnation}), RefusalKind::kUnknownWorker);
+  Hand& other = join("other");
+  complete(other, take_assignment(other));
+  EXPECT_EQ(state_of(a.task), TaskState::kCompleted);
+}
+
+TEST_F(Forget, ADeletedWorkerThatComesBackRegistersAnew) {
+  Hand& w = join("w");
+  submit({node("a")});
+  const Attempt a = take_and_start(w);
+  kill(w);
+  ask_done(DeleteWorker{{}, w.id()});
+  take(EventKind::kWorkerDeleted);
+  Hand& back = join(worker_info("w"), {2});
+  EXPECT_EQ(row(back).times_lost, 0u);
+  const Attempt again = take_assignment(back);
+  EXPECT_GT(again.epoch, a.epoch);
+  complete(back, again);
+}
+
+TEST_F(Forget, ThePlaceOfADeletedWorkerIsUsedAgainOnceNoTaskNamesIt) {
+  Hand& lost = join("lost");
+  const RunId run = submit({node("a")});
+  take_and_start(lost);
+  kill(lost);  // the task is queued again and names it as its last worker
+  const std::uint32_t places = state->workers.size();
+  ask_done(DeleteWorker{{}, lost.id()});
+  take(EventKind::kWorkerDeleted);
+  advance(seconds(5));
+  const Task& task = state->tasks[state->runs[state->runs.find(run)].tasks[0]];
+  EXPECT_FALSE(task.last_worker().valid());
+  Hand& next = join("next");
+  EXPECT_EQ(state->workers.size(), places) << "the place was used again";
+  EXPECT_EQ(row(TaskId{run, 0}).worker, next.id());
+  complete(next, take_assignment(next));
+  for (int i = 0; i < 50; ++i) {
+    Hand& h = join("w" + std::to_string(i));
+    kill(h);
+    ask_done(DeleteWorker{{}, h.id()});
+    take(EventKind::kWorkerDeleted);
+    advance(seconds(5));
+  }
+  EXPECT_LE(state->workers.size(), places + 3);
+}
+
+TEST_F(Forget, RetentionForgetsOnlyWorkersThatHaveBeenGoneForLong) {
+  Hand& gone = join("gone");
+  Hand& stays = join("stays");
+  kill(gone);
+  long_time();
+  EXPECT_FALSE(mirror.workers.contains(gone.id()));
+  EXPECT_TRUE(mirror.workers.contains(stays.id()));
+  EXPECT_EQ(text(take(EventKind::kWorkerDeleted), "reason"), "retention");
+  ignore_everything_from_here();
+}
+
+TEST_F(Forget, AForgottenLeaseNeverGivesAnEpochBack) {
+  const PartitionKey key{"orders", 7};
+  const PartitionKey held{"orders", 8};
+  EXPECT_EQ(acquire(key, "a").epoch, (Epoch{1}));
+  EXPECT_EQ(acquire(key, "a").epoch, (Epoch{2}));
+  ask_done(ReleaseLease{{}, key, AgentId("a"), {2}});
+  LeaseGranted kept = acquire(held, "b");
+  for (int i = 0; i < 70 * 3; ++i) {
+    advance(seconds(20));
+    kept = ask<LeaseGranted>(RenewLease{{}, held, AgentId("b"), kept.epoch});
+  }
+  EXPECT_FALSE(mirror.leases.contains(key));
+  EXPECT_TRUE(mirror.leases.contains(held)) << "a lease that is held is never forgotten";
+  EXPECT_EQ(mirror.counters.lease_floor, (Epoch{2}));
+  reload();
+  EXPECT_EQ(ask_in_vain(RenewLease{{}, key, AgentId("a"), {2}}), RefusalKind::kLeaseNotHeld);
+  EXPECT_EQ(acquire(key, "c").epoch, (Epoch{3}));
+  ignore_everything_from_here();
+}
+
+}  // namespace
+}  // namespace vortex::core
