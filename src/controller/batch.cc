@@ -51,6 +51,7 @@ void Batch::add(core::Effects&& effects, Instant now) {
 
 void Batch::add_rows(RowBatch&& rows) {
   RowBatch& to = commit_.rows;
+  drop_forgotten(rows);
   merge(to.tasks, task_at_, rows.tasks, [](const TaskRow& row) { return key_of(row.id); });
   merge(to.runs, run_at_, rows.runs, [](const RunRow& row) { return row.id.value; });
   merge(to.workers, worker_at_, rows.workers,
@@ -66,6 +67,32 @@ void Batch::add_rows(RowBatch&& rows) {
   if (rows.counters) to.counters = rows.counters;
 }
 
+// What is forgotten is deleted first of all when the batch is written, so rows of it that were
+// gathered earlier must go; those that come later make it anew.
+void Batch::drop_forgotten(RowBatch& rows) {
+  RowBatch& to = commit_.rows;
+  for (const WorkerId& id : rows.workers_gone) {
+    const auto at = worker_at_.find(id.text);
+    if (at == worker_at_.end()) continue;
+    const std::size_t place = at->second;
+    worker_at_.erase(at);
+    if (place + 1 < to.workers.size()) {
+      to.workers[place] = std::move(to.workers.back());
+      worker_at_[to.workers[place].info->id.text] = place;
+    }
+    to.workers.pop_back();
+  }
+  for (const MachineId& id : rows.machines_gone) {
+    std::erase_if(to.machines, [&](const MachineRow& row) { return row.id == id; });
+  }
+  for (const PartitionKey& key : rows.leases_gone) {
+    std::erase_if(to.leases, [&](const PartitionLeaseRow& row) { return row.partition == key; });
+  }
+  append(to.workers_gone, rows.workers_gone);
+  append(to.machines_gone, rows.machines_gone);
+  append(to.leases_gone, rows.leases_gone);
+}
+
 bool Batch::writes_nothing() const {
   return rows() == 0 && !commit_.rows.counters && commit_.events.first_seq == 0;
 }
@@ -76,7 +103,8 @@ std::size_t Batch::rows() const {
          r.workers.size() + r.machines.size() + r.recoveries.size() + r.recovery_items.size() +
          r.dead_letters.size() + r.leases.size() + r.queues.size() + commit_.logs.size() +
          commit_.tokens.size() + commit_.webhooks.size() + commit_.webhook_steps.size() +
-         commit_.dags.size() + commit_.expired.size();
+         commit_.dags.size() + commit_.expired.size() + r.workers_gone.size() +
+         r.machines_gone.size() + r.leases_gone.size();
 }
 
 const store::Commit& Batch::seal(Term term, Instant now) {

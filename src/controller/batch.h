@@ -45,6 +45,7 @@ class Batch {
 
  private:
   void add_rows(RowBatch&& rows);
+  void drop_forgotten(RowBatch& rows);
 
   store::Commit commit_;
   // Where in commit_.rows the row with this key is.

@@ -36,6 +36,7 @@ struct Retention {
   Duration runs_for;           // since a run finished
   std::uint64_t runs_max = 0;  // finished runs
   Duration events_for;
+  Duration recoveries_for{};  // the ledger
 };
 
 struct ExpiredRun {

@@ -40,6 +40,7 @@ class Bed {
   Writer& writer() { return store_->writer(); }
   std::unique_ptr<Reader> reader();
   void reopen();  // and leads again
+  void close() { store_.reset(); }
   Term term() const { return won_.term; }
   Won acquire();
   std::string path() const { return folder_.file("vortex.db"); }

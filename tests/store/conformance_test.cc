@@ -105,6 +105,12 @@ TEST_P(StoreTest, FinishedRunLeavesTheImageAndCanComeBack) {
   Commit made = commit();
   made.rows.runs.push_back(finished(run, kT0 + seconds(1)));
   put(made);
+  ASSERT_EQ(bed.writer().image()->runs.size(), 1U) << "its tasks are open: M04, it is not ended";
+  made = commit();
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    made.rows.tasks.push_back(task_row(run, i, TaskState::kCompleted));
+  }
+  put(made);
   const auto empty = bed.writer().image();
   ASSERT_TRUE(empty);
   EXPECT_TRUE(empty->runs.empty());
@@ -118,6 +124,33 @@ TEST_P(StoreTest, FinishedRunLeavesTheImageAndCanComeBack) {
   bed.reopen();
   EXPECT_EQ(bed.writer().image()->runs.size(), 1U);
   EXPECT_FALSE(bed.writer().run_image({2})->has_value());
+}
+
+TEST_P(StoreTest, ForgottenWorkersMachinesAndLeasesAreGoneAndMayComeBack) {
+  Commit made = commit();
+  made.rows.workers = {worker_row("worker-1", WorkerState::kOffline)};
+  made.rows.machines = {{MachineId("host-1"), false, kT0}};
+  made.rows.leases = {{{"orders", 1}, AgentId(), Epoch{5}, kT0}};
+  put(made);
+  made = commit();
+  made.rows.workers_gone = {WorkerId("worker-1")};
+  made.rows.machines_gone = {MachineId("host-1")};
+  made.rows.leases_gone = {{"orders", 1}};
+  made.rows.counters = CounterRow{};
+  made.rows.counters->lease_floor = Epoch{5};
+  put(made);
+  bed.reopen();
+  auto image = bed.writer().image();
+  ASSERT_TRUE(image);
+  EXPECT_TRUE(image->workers.empty() && image->machines.empty() && image->leases.empty());
+  EXPECT_EQ(image->counters.lease_floor, Epoch{5});
+  made = commit();
+  made.rows.workers_gone = {WorkerId("worker-1")};  // forgotten and back in one commit
+  made.rows.workers = {worker_row("worker-1", WorkerState::kIdle)};
+  put(made);
+  image = bed.writer().image();
+  ASSERT_EQ(image->workers.size(), 1U);
+  EXPECT_EQ(image->workers.front().state, WorkerState::kIdle);
 }
 
 TEST_P(StoreTest, LaterRowOfOneCommitReplacesTheEarlier) {

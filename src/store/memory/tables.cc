@@ -46,7 +46,7 @@ Result<void> Tables::check_tasks(const Commit& commit) const {
     if (!runs.contains(row.id)) made.try_emplace(row.id, row.plan);
   }
   for (const TaskRow& row : commit.rows.tasks) {
-    if (!key_of(row.id)) return refused(fmt::format("{} can not be a task", to_text(row.id)));
+    if (!key_of(row.id)) return refused(fmt::format("{} cannot be a task", to_text(row.id)));
     if (tasks.contains(row.id)) continue;
     const auto kept = runs.find(row.id.run);
     const auto fresh = made.find(row.id.run);
@@ -189,6 +189,9 @@ void Tables::apply_webhooks(const Commit& commit) {
 
 void Tables::apply_rest(const Commit& commit) {
   const RowBatch& rows = commit.rows;
+  for (const auto& id : rows.workers_gone) workers.erase(id);
+  for (const auto& id : rows.machines_gone) machines.erase(id);
+  for (const auto& key : rows.leases_gone) leases.erase(key);
   for (const auto& row : rows.workers) workers.insert_or_assign(row.info->id, row);
   for (const auto& row : rows.machines) machines.insert_or_assign(row.id, row);
   for (const auto& row : rows.recoveries) recoveries.insert_or_assign(row.id, row);

@@ -64,6 +64,7 @@ class Tables {
   std::vector<ExpiredRun> expirable(const Retention& keep, Instant now, std::uint32_t limit) const;
   bool sweep(const Retention& keep, Instant now, std::uint32_t rows);
 
+  bool has_open_tasks(RunId run) const;
   bool is_doomed(TaskId task) const { return doomed.contains(task.run); }
   // The task's level as its row says; what it was called with when there is no row.
   TaskId shown(TaskId task) const;

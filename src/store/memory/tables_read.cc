@@ -44,11 +44,22 @@ std::optional<RunImage> Tables::run_image(RunId run) const {
   return image;
 }
 
+// Whatever the row of the run says.
+bool Tables::has_open_tasks(RunId run) const {
+  for (auto it = tasks.lower_bound({.run = run, .index = 0, .level = 0});
+       it != tasks.end() && it->first.run == run; ++it) {
+    if (!is_final(it->second.row.state)) return true;
+  }
+  return false;
+}
+
 StoreImage Tables::image() const {
   StoreImage image;
   image.counters = counters;
   for (const auto& [id, run] : runs) {
-    if (run.state == RunState::kRunning) image.runs.push_back(*run_image(id));
+    if (run.state == RunState::kRunning || has_open_tasks(id)) {
+      image.runs.push_back(*run_image(id));
+    }
     if (run.request && !run.request->idempotency_key.empty()) {
       image.keys.push_back({run.request->idempotency_key, id, run.request->digest});
     }
@@ -108,6 +119,15 @@ bool Tables::sweep(const Retention& keep, Instant now, std::uint32_t rows) {
   while (left > 0 && keep.events_for > Duration{} && !events.empty() &&
          events.begin()->second.at < now - keep.events_for) {
     events.erase(events.begin());
+    --left;
+  }
+  while (left > 0 && keep.recoveries_for > Duration{} && !recoveries.empty() &&
+         recoveries.begin()->second.at < now - keep.recoveries_for) {
+    const RecoveryId oldest = recoveries.begin()->first;
+    const auto is_old = [oldest](const auto& key) { return key.first <= oldest; };
+    left -= remove_of_run(recovery_items, left, is_old);
+    if (left == 0) break;
+    recoveries.erase(recoveries.begin());
     --left;
   }
   return left == 0;

@@ -4,8 +4,14 @@
 
 #include <fmt/format.h>
 
+#include "model/rows.h"
+#include "store/packed.h"
+#include "store/plan_shelf.h"
+#include "store/row_json.h"
 #include "store/sqlite/connection.h"
+#include "store/sqlite/file_lock.h"
 #include "store/sqlite/migrate.h"
+#include "store/sqlite/row_decode.h"
 #include "store/sqlite/sql.gen.h"
 #include "store/sqlite/statement.h"
 
@@ -13,11 +19,99 @@ namespace vortex::store {
 namespace sqlite {
 namespace {
 
+constexpr std::size_t kNamedMax = 20;  // of one kind
+
 constexpr std::string_view kRules[] = {
-    sql::kCheckRunCounts, sql::kCheckLostTasks,    sql::kCheckDefinitions,
-    sql::kCheckUses,      sql::kCheckLiveCounters, sql::kCheckNextNumbers,
-    sql::kCheckHeld,      sql::kCheckLogs,         sql::kCheckDoomed,
+    sql::kCheckRunCounts,    sql::kCheckLostTasks,   sql::kCheckDefinitions,  sql::kCheckUses,
+    sql::kCheckLiveCounters, sql::kCheckNextNumbers, sql::kCheckHeld,         sql::kCheckLogs,
+    sql::kCheckDoomed,       sql::kCheckEndedRuns,   sql::kCheckLevelsPassed, sql::kCheckTaskLevels,
 };
+
+struct Repair {
+  std::string_view sql;
+  std::string_view what;  // the number of rows follows
+};
+constexpr Repair kRepairs[] = {
+    {sql::kRepairTaskStates, "tasks in no known state"},
+    {sql::kRepairTaskLevels, "tasks with a missing or wrong level"},
+    {sql::kRepairHeld, "tasks on workers that are gone, queued again"},
+    {sql::kRepairEndedRuns, "runs marked ended with open tasks, opened again"},
+    {sql::kRepairRunStates, "runs in no known state"},
+    {sql::kRepairLevelsPassed, "runs with levels passed while tasks of them are open"},
+    {sql::kRepairRunCounts, "runs that counted their tasks wrongly"},
+    {sql::kRepairLostTasks, "runs without a row, forgotten with their tasks"},
+    {sql::kRepairDoomed, "runs both forgotten and kept; they are kept"},
+    {sql::kRepairMissingCounters, "missing row of counters"},
+    {sql::kRepairCounters, "wrong totals by state"},
+    {sql::kRepairNextNumbers, "next numbers that were in use already"},
+    {sql::kRepairUses, "definitions with a wrong number of runs"},
+};
+
+struct Named {
+  std::string table;
+  std::string id;
+  std::string text;
+};
+
+// Reads every row of a statement and names those that cannot be read.
+template <class Take, class Name>
+Result<void> decode(Connection& db, std::string_view sql, std::vector<Named>& damaged, Take take,
+                    Name name) {
+  Statement statement(db, sql);
+  statement.start();
+  Rows rows(statement);
+  std::size_t found = 0;
+  while (rows.next()) {
+    const auto row = take(rows);
+    const auto damage = rows.take_damage();
+    if (!damage || ++found > kNamedMax) continue;
+    const std::string id = name(row);
+    damaged.push_back({damage->table, id,
+                       to_text(DamagedRow{damage->table, id, damage->column, damage->what, {}})});
+  }
+  if (rows.failed()) return std::unexpected(rows.error());
+  return {};
+}
+
+Result<void> decode_specs(Connection& db, std::vector<Named>& damaged) {
+  Statement statement(db, sql::kAllSpecs);
+  statement.start();
+  Rows rows(statement);
+  while (rows.next() && damaged.size() < kNamedMax) {
+    const std::uint64_t digest = rows.unsigned_number();
+    const auto json = unpack(rows.view());
+    if (json && plan_from_json(*json, digest)) continue;
+    const std::string id = std::to_string(static_cast<std::int64_t>(digest));
+    damaged.push_back(
+        {"dag_specs", id, to_text(DamagedRow{"dag_specs", id, "spec", "does not hold a DAG", {}})});
+  }
+  if (rows.failed()) return std::unexpected(rows.error());
+  return {};
+}
+
+Result<std::vector<Named>> decode_all(Connection& db) {
+  std::vector<Named> damaged;
+  const auto lease = [](const PartitionLeaseRow& row) {
+    return fmt::format("{}/{}", row.partition.topic, row.partition.partition);
+  };
+  for (const auto& done : {decode_specs(db, damaged),
+                           decode(db, sql::kAllRuns, damaged, take_run,
+                                  [](const StoredRun& run) { return to_text(run.row.id); }),
+                           decode(db, sql::kAllTasks, damaged, take_task,
+                                  [](const TaskRow& row) { return to_text(row.id); }),
+                           decode(db, sql::kAllWorkers, damaged, take_worker,
+                                  [](const WorkerRow& row) { return row.info->id.text; }),
+                           decode(db, sql::kAllMachines, damaged, take_machine,
+                                  [](const MachineRow& row) { return row.id.text; }),
+                           decode(db, sql::kAllLeases, damaged, take_lease, lease),
+                           decode(db, sql::kAllQueues, damaged, take_queue,
+                                  [](const QueueRow& row) { return row.name; }),
+                           decode(db, sql::kReadCounters, damaged, take_counters,
+                                  [](const CounterRow&) { return std::string("1"); })}) {
+    if (!done) return std::unexpected(done.error());
+  }
+  return damaged;
+}
 
 Result<void> collect(Connection& db, std::string_view rule, std::vector<std::string>& problems) {
   Statement statement(db, rule);
@@ -46,8 +140,61 @@ Result<void> look(Connection& db, CheckReport& report) {
   for (const std::string_view rule : kRules) {
     if (auto done = collect(db, rule, report.problems); !done) return done;
   }
+  const auto damaged = decode_all(db);
+  if (!damaged) return std::unexpected(damaged.error());
+  for (const Named& row : *damaged) report.problems.push_back(row.text);
   if (auto done = count(db, report); !done) return done;
   return db.exec(sql::kCommit);
+}
+
+std::string_view repair_for(std::string_view table) {
+  if (table == "workers") return sql::kRepairWorker;
+  if (table == "partition_leases") return sql::kRepairLease;
+  if (table == "machines") return sql::kRepairMachine;
+  return {};
+}
+
+// Rows that cannot be read and that come back by themselves.
+Result<void> repair_rows(Connection& db, std::vector<std::string>& did) {
+  const auto damaged = decode_all(db);
+  if (!damaged) return std::unexpected(damaged.error());
+  for (const Named& row : *damaged) {
+    const std::string_view sql = repair_for(row.table);
+    if (sql.empty()) continue;
+    Statement statement(db, sql);
+    statement.start().text(row.id);
+    if (!statement.run()) return std::unexpected(db.error("repairing the database"));
+    did.push_back(fmt::format("reset or removed {}", row.text));
+  }
+  return {};
+}
+
+Result<void> repair_all(Connection& db, std::vector<std::string>& did) {
+  if (auto done = db.exec(sql::kBegin); !done) return done;
+  if (auto done = repair_rows(db, did); !done) return done;
+  for (const Repair& repair : kRepairs) {
+    Statement statement(db, repair.sql);
+    statement.start();
+    if (!statement.run()) return std::unexpected(db.error("repairing the database"));
+    if (statement.changes() > 0)
+      did.push_back(fmt::format("{}: {}", repair.what, statement.changes()));
+  }
+  return db.exec(sql::kCommit);
+}
+
+Result<void> may_repair(Connection& db) {
+  const auto version = version_of(db);
+  if (!version) return std::unexpected(version.error());
+  if (*version != known_version()) {
+    return std::unexpected(
+        Error{Fault::kBadRequest, "the file has an older layout: start a controller on it first"});
+  }
+  std::vector<std::string> pages;
+  if (auto done = collect(db, sql::kCheckIntegrity, pages); !done) return done;
+  if (pages.empty()) return {};
+  return std::unexpected(Error{
+      Fault::kBadRequest, "the pages of the file are damaged (" + pages.front() +
+                              "): restore a backup, or use `.recover` of the sqlite3 program"});
 }
 
 }  // namespace
@@ -74,6 +221,28 @@ Result<CheckReport> check_sqlite(const std::string& path) {
   }
   if (auto done = look(**db, report); !done) return std::unexpected(done.error());
   return report;
+}
+
+Result<std::vector<std::string>> repair_sqlite(const std::string& given) {
+  using namespace sqlite;
+  const auto path = real_path(given);
+  if (!path) return std::unexpected(path.error());
+  const auto lock = FileLock::take(*path + ".lock");
+  if (!lock) return std::unexpected(lock.error());
+  // A reader first: it does not make a file where there is none.
+  if (auto there = Connection::open({.path = *path, .use = Use::kRead, .vfs = {}}); !there) {
+    return std::unexpected(there.error());
+  }
+  auto db = Connection::open({.path = *path, .use = Use::kWrite, .vfs = {}});
+  if (!db) return std::unexpected(db.error());
+  if (auto may = may_repair(**db); !may) return std::unexpected(may.error());
+  std::vector<std::string> did;
+  auto done = repair_all(**db, did);
+  if (done) return did;
+  if ((*db)->in_transaction()) {
+    if (auto undone = (*db)->exec(sql::kRollback); !undone) return std::unexpected(undone.error());
+  }
+  return std::unexpected(done.error());
 }
 
 }  // namespace vortex::store

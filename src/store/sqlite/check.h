@@ -1,6 +1,7 @@
 #pragma once
-// Looks whether a database file is sound: its pages, and what our rows promise each other.
-// Only reads, so it may run beside a controller; a large file takes a while.
+// Checks a database file: its pages, every row, and what rows promise each other. Checking only
+// reads, so it may run beside a controller; repairing needs the file for itself. A large file takes
+// a while.
 
 #include <cstdint>
 #include <string>
@@ -20,5 +21,10 @@ struct CheckReport {
 
 // kNewer, kDamaged, kUnavailable: it could not even be looked at.
 Result<CheckReport> check_sqlite(const std::string& path);
+
+// Repairs what follows from other rows, in one transaction, and says what it did, one sentence
+// each. kLocked: a controller uses the file. kBadRequest: its layout is older, or its pages are
+// damaged; nothing was changed.
+Result<std::vector<std::string>> repair_sqlite(const std::string& path);
 
 }  // namespace vortex::store

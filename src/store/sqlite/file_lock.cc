@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include <fcntl.h>
@@ -28,6 +29,14 @@ void write_owner(int fd) {
 }
 
 }  // namespace
+
+Result<std::string> real_path(const std::string& path) {
+  std::error_code error;
+  const auto whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
+  if (!error && std::filesystem::is_directory(whole.parent_path(), error)) return whole.string();
+  return std::unexpected(
+      Error{Fault::kUnavailable, fmt::format("{}: there is no such folder for a database", path)});
+}
 
 Result<FileLock> FileLock::take(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);

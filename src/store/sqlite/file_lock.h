@@ -10,6 +10,9 @@
 
 namespace vortex::store::sqlite {
 
+// The same file under another name must find the same lock.
+Result<std::string> real_path(const std::string& path);
+
 class FileLock {
  public:
   // kLocked: somebody else has it; the detail names the process.

@@ -38,7 +38,7 @@ Statement& bind_progress(Statement& statement, const std::string& name, Instant 
 }
 
 Error no_such_task(TaskId task) {
-  return {Fault::kBadRequest, fmt::format("{} can not be the id of a task", to_text(task))};
+  return {Fault::kBadRequest, fmt::format("{} cannot be the id of a task", to_text(task))};
 }
 
 }  // namespace
@@ -58,10 +58,14 @@ FleetRows::FleetRows(Connection& db, Known& known, Packer& packer)
       webhook_(db, sql::kWriteWebhook),
       delete_webhook_(db, sql::kDeleteWebhook),
       step_webhook_(db, sql::kStepWebhook),
+      delete_worker_(db, sql::kDeleteWorker),
+      delete_machine_(db, sql::kDeleteMachine),
+      delete_lease_(db, sql::kDeleteLease),
       counters_(db, sql::kWriteCounters),
       events_(db, sql::kInsertEvents) {}
 
 void FleetRows::write(Transaction& tx, const Commit& commit) {
+  forget(tx, commit.rows);
   for (const WorkerRow& row : commit.rows.workers) write_worker(tx, row);
   write_recoveries(tx, commit.rows);
   for (const DeadLetterRow& row : commit.rows.dead_letters) write_dead_letter(tx, row);
@@ -69,6 +73,17 @@ void FleetRows::write(Transaction& tx, const Commit& commit) {
   write_webhooks(tx, commit);
   if (commit.rows.counters) write_counters(tx, *commit.rows.counters);
   if (commit.events.first_seq != 0) write_events(tx, commit);
+}
+
+void FleetRows::forget(Transaction& tx, const RowBatch& rows) {
+  for (const WorkerId& id : rows.workers_gone) {
+    tx.run(delete_worker_.start().text(id.text));
+    known_.workers.erase(id.text);
+  }
+  for (const MachineId& id : rows.machines_gone) tx.run(delete_machine_.start().text(id.text));
+  for (const PartitionKey& key : rows.leases_gone) {
+    tx.run(delete_lease_.start().text(key.topic).number(key.partition));
+  }
 }
 
 // A heartbeat changes a few columns; what a worker said about itself is written once per life.
@@ -178,6 +193,7 @@ void FleetRows::write_counters(Transaction& tx, const CounterRow& row) {
       .unsigned_number(row.next_recovery.value)
       .unsigned_number(row.next_event);
   for (const std::uint64_t count : row.tasks) counters_.unsigned_number(count);
+  counters_.unsigned_number(row.lease_floor.value);
   tx.run(counters_);
 }
 

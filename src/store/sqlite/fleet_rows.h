@@ -18,6 +18,7 @@ class FleetRows {
   void write(Transaction& tx, const Commit& commit);
 
  private:
+  void forget(Transaction& tx, const RowBatch& rows);
   void write_worker(Transaction& tx, const WorkerRow& row);
   void write_recoveries(Transaction& tx, const RowBatch& rows);
   void write_dead_letter(Transaction& tx, const DeadLetterRow& row);
@@ -40,6 +41,9 @@ class FleetRows {
   Statement webhook_;
   Statement delete_webhook_;
   Statement step_webhook_;
+  Statement delete_worker_;
+  Statement delete_machine_;
+  Statement delete_lease_;
   Statement counters_;
   Statement events_;
 };

@@ -1,5 +1,6 @@
 #include "store/sqlite/image_load.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -12,15 +13,31 @@
 namespace vortex::store::sqlite {
 namespace {
 
-// All rows of a statement without values, one `take` each.
-template <class Row, class Take>
-Result<void> load_all(Statement& statement, std::vector<Row>& into, Take take) {
+DamagedRow named(const Rows::Damage& damage, std::string id, RunId run = {}) {
+  return {damage.table, std::move(id), damage.column, damage.what, run};
+}
+
+// All rows of a statement without values, one `take` each. A row that cannot be read is named by
+// `name` and left out.
+template <class Row, class Take, class Name>
+Result<void> load_all(Statement& statement, std::vector<Row>& into,
+                      std::vector<DamagedRow>& damaged, Take take, Name name) {
   statement.start();
   Rows rows(statement);
-  while (rows.next()) into.push_back(take(rows));
+  while (rows.next()) {
+    Row row = take(rows);
+    if (const auto damage = rows.take_damage()) {
+      damaged.push_back(named(*damage, name(row)));
+    } else {
+      into.push_back(std::move(row));
+    }
+  }
   if (rows.failed()) return std::unexpected(rows.error());
   return {};
 }
+
+// An epoch that no holder can have reached, for a lease whose own cannot be read.
+constexpr std::uint64_t kEpochJump = 1'000'000;
 
 KeyRow take_key(Rows& rows) {
   KeyRow row;
@@ -36,6 +53,8 @@ ImageLoad::ImageLoad(Connection& db, Known& known)
     : known_(known),
       live_runs_(db, sql::kLiveRuns),
       one_run_(db, sql::kOneRunRow),
+      open_elsewhere_(db, sql::kOpenTasksElsewhere),
+      odd_runs_(db, sql::kOddRuns),
       tasks_(db, sql::kTasksOfRun),
       checkpoints_(db, sql::kCheckpointsOfRun),
       counters_(db, sql::kReadCounters),
@@ -51,7 +70,10 @@ Result<StoreImage> ImageLoad::image() {
   if (auto done = known_.load(); !done) return std::unexpected(done.error());
   // No transaction around it: nobody else writes, and this connection is busy reading.
   if (auto done = load_rest(image); !done) return std::unexpected(done.error());
+  if (auto done = load_leases(image); !done) return std::unexpected(done.error());
   if (auto done = load_runs(image); !done) return std::unexpected(done.error());
+  if (auto done = load_open_runs(image); !done) return std::unexpected(done.error());
+  if (auto done = name_odd_runs(image); !done) return std::unexpected(done.error());
   return image;
 }
 
@@ -59,10 +81,69 @@ Result<void> ImageLoad::load_runs(StoreImage& image) {
   live_runs_.start();
   Rows rows(live_runs_);
   while (rows.next()) {
-    StoredRun stored = take_run(rows);
-    RunImage& run = image.runs.emplace_back();
-    run.run = std::move(stored.row);
-    if (auto done = fill(run, stored.digest); !done) return done;
+    if (auto done = add_run(image, rows); !done) return done;
+  }
+  if (rows.failed()) return std::unexpected(rows.error());
+  return {};
+}
+
+Result<void> ImageLoad::add_run(StoreImage& image, Rows& rows) {
+  StoredRun stored = take_run(rows);
+  RunImage run;
+  run.run = std::move(stored.row);
+  std::vector<DamagedRow> damaged;
+  if (const auto damage = rows.take_damage()) {
+    damaged.push_back(named(*damage, to_text(run.run.id), run.run.id));
+  } else if (auto done = fill(run, stored.digest, damaged); !done) {
+    return done;
+  }
+  if (damaged.empty()) image.runs.push_back(std::move(run));
+  for (DamagedRow& row : damaged) image.damaged.push_back(std::move(row));
+  return {};
+}
+
+Result<void> ImageLoad::load_open_runs(StoreImage& image) {
+  std::vector<std::pair<RunId, std::uint64_t>> found;
+  open_elsewhere_.start();
+  {
+    Rows rows(open_elsewhere_);
+    while (rows.next()) {
+      const RunId run{rows.unsigned_number()};
+      found.emplace_back(run, rows.unsigned_number());
+    }
+    if (rows.failed()) return std::unexpected(rows.error());
+  }
+  for (const auto& [run, tasks] : found) {
+    const std::size_t before = image.runs.size() + image.damaged.size();
+    if (auto done = load_one(image, run); !done) return done;
+    if (image.runs.size() + image.damaged.size() > before) continue;
+    image.damaged.push_back({"runs", to_text(run), "",
+                             fmt::format("is missing; {} open tasks are left of it", tasks), run});
+  }
+  if (!found.empty()) {
+    std::ranges::sort(image.runs, {}, [](const RunImage& run) { return run.run.id; });
+  }
+  return {};
+}
+
+Result<void> ImageLoad::load_one(StoreImage& image, RunId run) {
+  one_run_.start().unsigned_number(run.value);
+  Rows rows(one_run_);
+  if (rows.next()) return add_run(image, rows);
+  if (rows.failed()) return std::unexpected(rows.error());
+  return {};
+}
+
+Result<void> ImageLoad::name_odd_runs(StoreImage& image) {
+  odd_runs_.start();
+  Rows rows(odd_runs_);
+  while (rows.next()) {
+    const RunId run{rows.unsigned_number()};
+    const std::string state = rows.text();
+    const auto known = [run](const DamagedRow& row) { return row.run == run; };
+    if (std::any_of(image.damaged.begin(), image.damaged.end(), known)) continue;
+    image.damaged.push_back({"runs", to_text(run), "state",
+                             fmt::format("holds '{}', which makes no sense", state), run});
   }
   if (rows.failed()) return std::unexpected(rows.error());
   return {};
@@ -70,41 +151,63 @@ Result<void> ImageLoad::load_runs(StoreImage& image) {
 
 Result<void> ImageLoad::load_rest(StoreImage& image) {
   std::vector<CounterRow> counters;
+  std::vector<DamagedRow>& damaged = image.damaged;
+  std::vector<DamagedRow> broken;  // the one row that nothing works without
+  const auto nameless = [](const CounterRow&) { return std::string("1"); };
+  const auto worker = [](const WorkerRow& row) { return row.info->id.text; };
+  const auto machine = [](const MachineRow& row) { return row.id.text; };
+  const auto queue = [](const QueueRow& row) { return row.name; };
+  const auto key = [](const KeyRow& row) { return to_text(row.run); };
+  const auto letter = [](const DeadLetterRow& row) { return to_text(row.attempt.task); };
   for (const auto& done :
-       {load_all(counters_, counters, take_counters),
-        load_all(workers_, image.workers, take_worker),
-        load_all(machines_, image.machines, take_machine),
-        load_all(leases_, image.leases, take_lease), load_all(queues_, image.queues, take_queue),
-        load_all(keys_, image.keys, take_key),
-        load_all(dead_letters_, image.dead_letters, take_dead_letter)}) {
+       {load_all(counters_, counters, broken, take_counters, nameless),
+        load_all(workers_, image.workers, damaged, take_worker, worker),
+        load_all(machines_, image.machines, damaged, take_machine, machine),
+        load_all(queues_, image.queues, damaged, take_queue, queue),
+        load_all(keys_, image.keys, damaged, take_key, key),
+        load_all(dead_letters_, image.dead_letters, damaged, take_dead_letter, letter)}) {
     if (!done) return done;
   }
   if (counters.size() != 1) {
-    return std::unexpected(Error{Fault::kDamaged, "the row of counters is missing"});
+    const std::string what =
+        broken.empty() ? "table counters: its only row is missing" : to_text(broken.front());
+    return std::unexpected(
+        Error{Fault::kDamaged, what + "; stop the controller and use `vortex db check --repair`"});
   }
   image.counters = counters.front();
   return {};
 }
 
-Result<void> ImageLoad::fill(RunImage& image, std::uint64_t digest) {
-  auto plan = known_.plan(digest);
-  if (!plan) return std::unexpected(plan.error());
-  if (!*plan) {
-    return std::unexpected(Error{
-        Fault::kDamaged, fmt::format("the definition of {} is missing", to_text(image.run.id))});
+// The epoch of a partition never goes back, not even when its row cannot be read: the floor for
+// new leases is raised above whatever it can have been.
+Result<void> ImageLoad::load_leases(StoreImage& image) {
+  Epoch& floor = image.counters.lease_floor;
+  std::uint64_t highest = floor.value;
+  bool unreadable = false;
+  leases_.start();
+  Rows rows(leases_);
+  while (rows.next()) {
+    PartitionLeaseRow row = take_lease(rows);
+    highest = std::max(highest, row.epoch.value);
+    const auto damage = rows.take_damage();
+    if (!damage) {
+      image.leases.push_back(std::move(row));
+      continue;
+    }
+    image.damaged.push_back(
+        named(*damage, fmt::format("{}/{}", row.partition.topic, row.partition.partition)));
+    unreadable = unreadable || damage->column == "lease_epoch";
+    floor.value = std::max(floor.value, row.epoch.value);
   }
-  image.run.plan = *plan;
-  const auto live = known_.live.find(image.run.id.value);
-  if (live != known_.live.end()) live->second.plan = *plan;
+  if (rows.failed()) return std::unexpected(rows.error());
+  if (unreadable) floor.value = highest + kEpochJump;
+  return {};
+}
 
+Result<void> ImageLoad::fill(RunImage& image, std::uint64_t digest, Damaged& damaged) {
+  if (auto done = fill_plan(image, digest, damaged); !done || !damaged.empty()) return done;
+  if (auto done = fill_tasks(image, damaged); !done || !damaged.empty()) return done;
   const KeyRange keys = keys_of(image.run.id);
-  image.tasks.reserve(
-      std::accumulate(image.run.made.begin(), image.run.made.end(), std::size_t{0}));
-  tasks_.start().number(keys.first).number(keys.end);
-  Rows tasks(tasks_);
-  while (tasks.next()) image.tasks.push_back(take_task(tasks));
-  if (tasks.failed()) return std::unexpected(tasks.error());
-
   checkpoints_.start().number(keys.first).number(keys.end);
   Rows data(checkpoints_);
   while (data.next()) {
@@ -113,25 +216,68 @@ Result<void> ImageLoad::fill(RunImage& image, std::uint64_t digest) {
     row.id = task_of(key, take_level(data));
     row.epoch = {data.unsigned_number()};
     row.checkpoint = data.text();
+    if (const auto damage = data.take_damage()) {
+      damaged.push_back(named(*damage, to_text(row.id), image.run.id));
+    }
   }
   if (data.failed()) return std::unexpected(data.error());
   return {};
 }
 
+Result<void> ImageLoad::fill_plan(RunImage& image, std::uint64_t digest, Damaged& damaged) {
+  const RunId run = image.run.id;
+  const auto spec_is = [&](std::string column, std::string what) {
+    damaged.push_back(
+        {"dag_specs", std::to_string(static_cast<std::int64_t>(digest)), column, what, run});
+  };
+  auto plan = known_.plan(digest);
+  if (!plan) {
+    if (plan.error().fault != Fault::kDamaged) return std::unexpected(plan.error());
+    spec_is("spec", plan.error().detail);
+    return {};
+  }
+  if (!*plan) {
+    spec_is("", fmt::format("is missing; {} was made from it", to_text(run)));
+    return {};
+  }
+  image.run.plan = *plan;
+  const auto live = known_.live.find(run.value);
+  if (live != known_.live.end()) live->second.plan = *plan;
+  for (const std::uint32_t node : image.run.stopped) {
+    if (node < (*plan)->nodes.size()) continue;
+    damaged.push_back({"runs", to_text(run), "stopped",
+                       fmt::format("names node {}, which the DAG does not have", node), run});
+    break;
+  }
+  return {};
+}
+
+Result<void> ImageLoad::fill_tasks(RunImage& image, Damaged& damaged) {
+  const KeyRange keys = keys_of(image.run.id);
+  image.tasks.reserve(std::min<std::size_t>(
+      std::accumulate(image.run.made.begin(), image.run.made.end(), std::size_t{0}),
+      image.run.plan->tasks));
+  tasks_.start().number(keys.first).number(keys.end);
+  Rows tasks(tasks_);
+  while (tasks.next()) {
+    image.tasks.push_back(take_task(tasks));
+    if (const auto damage = tasks.take_damage()) {
+      damaged.push_back(named(*damage, to_text(image.tasks.back().id), image.run.id));
+    }
+  }
+  if (tasks.failed()) return std::unexpected(tasks.error());
+  return {};
+}
+
 Result<std::optional<RunImage>> ImageLoad::run_image(RunId run) {
   if (auto done = known_.load(); !done) return std::unexpected(done.error());
-  one_run_.start().unsigned_number(run.value);
-  Rows rows(one_run_);
-  if (!rows.next()) {
-    if (rows.failed()) return std::unexpected(rows.error());
-    return std::optional<RunImage>{};
+  StoreImage image;
+  if (auto done = load_one(image, run); !done) return std::unexpected(done.error());
+  if (!image.damaged.empty()) {
+    return std::unexpected(Error{Fault::kDamaged, to_text(image.damaged.front())});
   }
-  StoredRun stored = take_run(rows);
-  if (rows.failed()) return std::unexpected(rows.error());
-  RunImage image;
-  image.run = std::move(stored.row);
-  if (auto done = fill(image, stored.digest); !done) return std::unexpected(done.error());
-  return image;
+  if (image.runs.empty()) return std::optional<RunImage>{};
+  return std::move(image.runs.front());
 }
 
 }  // namespace vortex::store::sqlite

@@ -20,14 +20,28 @@ class ImageLoad {
   Result<std::optional<RunImage>> run_image(RunId run);
 
  private:
+  using Damaged = std::vector<DamagedRow>;
+
   Result<void> load_runs(StoreImage& image);
+  // Runs whose row says that they ended, or is not there, although tasks of them are open.
+  Result<void> load_open_runs(StoreImage& image);
+  // Runs in a state that there is not.
+  Result<void> name_odd_runs(StoreImage& image);
   Result<void> load_rest(StoreImage& image);
-  // Plan, tasks and checkpoints of a run whose row is there.
-  Result<void> fill(RunImage& image, std::uint64_t digest);
+  Result<void> load_leases(StoreImage& image);
+  Result<void> load_one(StoreImage& image, RunId run);
+  // Adds the run, or names what is wrong with it and leaves it out.
+  Result<void> add_run(StoreImage& image, Rows& rows);
+  // Plan, tasks and checkpoints of a run whose row is there. Damage is told in `damaged`.
+  Result<void> fill(RunImage& image, std::uint64_t digest, Damaged& damaged);
+  Result<void> fill_plan(RunImage& image, std::uint64_t digest, Damaged& damaged);
+  Result<void> fill_tasks(RunImage& image, Damaged& damaged);
 
   Known& known_;
   Statement live_runs_;
   Statement one_run_;
+  Statement open_elsewhere_;
+  Statement odd_runs_;
   Statement tasks_;
   Statement checkpoints_;
   Statement counters_;

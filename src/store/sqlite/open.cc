@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -63,15 +62,6 @@ class SqliteStore final : public Store {
   SqliteWriter writer_;
 };
 
-// The same file under another name must find the same lock.
-Result<std::string> real_path(const std::string& path) {
-  std::error_code error;
-  const auto whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
-  if (!error && std::filesystem::is_directory(whole.parent_path(), error)) return whole.string();
-  return std::unexpected(
-      Error{Fault::kUnavailable, fmt::format("{}: there is no such folder for a database", path)});
-}
-
 Result<std::optional<FaultPlan>> fault_plan(const SqliteOptions& options) {
   if (options.fault) return options.fault;
   const char* text = std::getenv("VORTEX_FAULT_STORE");  // NOLINT(concurrency-mt-unsafe)
@@ -98,7 +88,7 @@ Result<void> set_up_writer(Connection& db, const SqliteOptions& options) {
   if (!mode) return std::unexpected(mode.error());
   if (*mode != "wal") {
     return std::unexpected(Error{
-        Fault::kUnavailable, fmt::format("{} can not be written with a log: the file system has no "
+        Fault::kUnavailable, fmt::format("{} cannot be written with a log: the file system has no "
                                          "shared memory (is it a network share?)",
                                          options.path)});
   }

@@ -17,7 +17,10 @@ RetentionRows::RetentionRows(Connection& db, Known& known, RunRows& runs)
       spare_(db, sql::kSpareRun),
       next_doomed_(db, sql::kNextDoomed),
       oldest_events_(db, sql::kOldestEvents),
-      delete_events_(db, sql::kDeleteEvents) {
+      delete_events_(db, sql::kDeleteEvents),
+      oldest_recovery_(db, sql::kOldestRecovery),
+      delete_items_(db, sql::kDeleteRecoveryItems),
+      delete_recovery_(db, sql::kDeleteRecovery) {
   for (const std::string_view slice :
        {sql::kSweepLogChunks, sql::kSweepLogHeads, sql::kSweepAttempts, sql::kSweepTaskData,
         sql::kSweepDeadLetters, sql::kSweepRecoveryItems, sql::kSweepTasks}) {
@@ -78,6 +81,9 @@ bool RetentionRows::sweep(Transaction& tx, const Retention& keep, Instant now, s
     --known_.doomed_runs;
   }
   if (keep.events_for > Duration{}) left -= sweep_events(tx, now - keep.events_for, left);
+  if (keep.recoveries_for > Duration{} && left > 0) {
+    left -= sweep_recoveries(tx, now - keep.recoveries_for, left);
+  }
   return left == 0;
 }
 
@@ -105,6 +111,27 @@ std::uint32_t RetentionRows::sweep_events(Transaction& tx, Instant before, std::
       if (rows.number() >= before.us) break;
     }
     tx.run(delete_events_.start().number(first));
+    ++removed;
+  }
+  return removed;
+}
+
+std::uint32_t RetentionRows::sweep_recoveries(Transaction& tx, Instant before,
+                                              std::uint32_t budget) {
+  std::uint32_t removed = 0;
+  while (removed < budget && tx.ok()) {
+    std::int64_t oldest = 0;
+    {
+      oldest_recovery_.start();
+      Rows rows(oldest_recovery_);
+      if (!rows.next()) break;
+      oldest = rows.number();
+      if (rows.time() >= before) break;
+    }
+    if (!tx.run(delete_items_.start().number(oldest).number(budget - removed))) break;
+    removed += static_cast<std::uint32_t>(delete_items_.changes());
+    if (removed == budget) break;
+    tx.run(delete_recovery_.start().number(oldest));
     ++removed;
   }
   return removed;

@@ -30,6 +30,7 @@ class RetentionRows {
   void forget_run(Transaction& tx, RunId run);
   std::uint32_t sweep_run(Transaction& tx, std::uint64_t run, std::uint32_t budget);
   std::uint32_t sweep_events(Transaction& tx, Instant before, std::uint32_t budget);
+  std::uint32_t sweep_recoveries(Transaction& tx, Instant before, std::uint32_t budget);
   std::uint64_t next_doomed(Transaction& tx);
 
   Known& known_;
@@ -43,6 +44,9 @@ class RetentionRows {
   std::vector<Statement> slices_;  // one table each, tasks last
   Statement oldest_events_;
   Statement delete_events_;
+  Statement oldest_recovery_;
+  Statement delete_items_;
+  Statement delete_recovery_;
 };
 
 }  // namespace vortex::store::sqlite

@@ -152,6 +152,7 @@ CounterRow take_counters(Rows& rows) {
   row.next_recovery = {rows.unsigned_number()};
   row.next_event = rows.unsigned_number();
   for (std::uint64_t& count : row.tasks) count = rows.unsigned_number();
+  row.lease_floor = {rows.unsigned_number()};
   return row;
 }
 

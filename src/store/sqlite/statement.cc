@@ -135,7 +135,21 @@ bool Rows::next() {
   return false;
 }
 
-std::int64_t Rows::number() { return sqlite3_column_int64(statement_.handle_, column_++); }
+std::int64_t Rows::number() {
+  const int column = column_++;
+  const int type = sqlite3_column_type(statement_.handle_, column);
+  if (type == SQLITE_INTEGER) return sqlite3_column_int64(statement_.handle_, column);
+  if (type == SQLITE_NULL) return 0;
+  damaged("a value that is not a whole number");
+  return 0;
+}
+
+std::int64_t Rows::number_up_to(std::int64_t max) {
+  const std::int64_t value = number();
+  if (value >= 0 && value <= max) return value;
+  damaged(fmt::format("the number {}", value));
+  return 0;
+}
 
 bool Rows::is_null() const {
   return sqlite3_column_type(statement_.handle_, column_) == SQLITE_NULL;
@@ -171,7 +185,21 @@ Instant Rows::micros() {
 void Rows::damaged(std::string_view what) {
   if (failed_) return;
   failed_ = true;
-  error_ = {Fault::kDamaged, fmt::format("the database holds {}, which makes no sense", what)};
+  const int column = column_ > 0 ? column_ - 1 : 0;
+  const char* table = sqlite3_column_table_name(statement_.handle_, column);
+  const char* name = sqlite3_column_name(statement_.handle_, column);
+  damage_ = Damage{.table = table == nullptr ? "" : table,
+                   .column = name == nullptr ? "" : name,
+                   .what = fmt::format("holds {}, which makes no sense", what)};
+  error_ = {Fault::kDamaged,
+            fmt::format("table {}, column {}: {}", damage_->table, damage_->column, damage_->what)};
+}
+
+std::optional<Rows::Damage> Rows::take_damage() {
+  if (!damage_) return std::nullopt;
+  failed_ = false;
+  error_ = {};
+  return std::exchange(damage_, std::nullopt);
 }
 
 }  // namespace vortex::store::sqlite

@@ -6,6 +6,7 @@
 // which is most of them when a batch of rows is written. One thread, that of the connection.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,9 +85,9 @@ class Rows {
   bool next();
   std::int64_t number();
   std::uint64_t unsigned_number() { return static_cast<std::uint64_t>(number()); }
-  std::uint32_t u32() { return static_cast<std::uint32_t>(number()); }
-  std::uint16_t u16() { return static_cast<std::uint16_t>(number()); }
-  std::uint8_t u8() { return static_cast<std::uint8_t>(number()); }
+  std::uint32_t u32() { return static_cast<std::uint32_t>(number_up_to(0xFFFF'FFFF)); }
+  std::uint16_t u16() { return static_cast<std::uint16_t>(number_up_to(0xFFFF)); }
+  std::uint8_t u8() { return static_cast<std::uint8_t>(number_up_to(0xFF)); }
   bool flag() { return number() != 0; }
   bool is_null() const;  // the next column
   void skip() { ++column_; }
@@ -95,15 +96,26 @@ class Rows {
   Instant time();
   Instant micros();
 
-  // What was read makes no sense: the loop ends and error() says so.
+  // What was just read makes no sense: the loop ends and error() says so, unless the damage is
+  // taken before the next row.
   void damaged(std::string_view what);
+  struct Damage {
+    std::string table;
+    std::string column;
+    std::string what;
+  };
+  // The present row was damaged. The loop goes on with the next one.
+  std::optional<Damage> take_damage();
   bool failed() const { return failed_; }
   Error error() const { return error_; }
 
  private:
+  std::int64_t number_up_to(std::int64_t max);
+
   Statement& statement_;
   int column_ = 0;
   bool failed_ = false;
+  std::optional<Damage> damage_;
   Error error_;
 };
 

@@ -64,9 +64,31 @@ SELECT 'the next event, ' || next_event || ', is already there' FROM counters
 WHERE next_event <= (SELECT coalesce(max(last_seq), 0) FROM events);
 
 -- name: check_held
-SELECT 'task ' || t.id || ' is ' || t.state || ' on no known worker' FROM task_instances t
+SELECT 'task ' || t.id || ' is ' || t.state || ' on no worker that is present' FROM task_instances t
 WHERE (t.state = 'Scheduled' OR t.state = 'Running')
-  AND NOT EXISTS (SELECT 1 FROM workers w WHERE w.id = t.worker_id)
+  AND NOT EXISTS (SELECT 1 FROM workers w WHERE w.id = t.worker_id
+    AND w.incarnation = t.incarnation AND w.state NOT IN ('OFFLINE', 'INACTIVE'))
+LIMIT 20;
+
+-- name: check_ended_runs
+SELECT 'run r' || r.run_id || ' is ' || r.state || ', but ' || o.tasks || ' of its tasks are open'
+FROM (SELECT task_key >> 24 AS run_id, count(*) AS tasks FROM task_instances
+      WHERE state IN ('Waiting', 'Queued', 'Scheduled', 'Running') GROUP BY task_key >> 24) o
+JOIN runs r ON r.run_id = o.run_id WHERE r.state <> 'Running'
+LIMIT 20;
+
+-- name: check_levels_passed
+SELECT 'run r' || r.run_id || ' has ' || r.levels_passed || ' levels passed, but a task of level '
+  || o.level || ' is open'
+FROM (SELECT task_key >> 24 AS run_id, min(level) AS level FROM task_instances
+      WHERE state IN ('Waiting', 'Queued', 'Scheduled', 'Running') GROUP BY task_key >> 24) o
+JOIN runs r ON r.run_id = o.run_id WHERE r.levels_passed > o.level
+LIMIT 20;
+
+-- name: check_task_levels
+SELECT 'task ' || t.id || ' has ' || coalesce('level ' || t.level, 'no level') FROM task_instances t
+WHERE t.level IS NULL OR t.id <> 'r' || (t.task_key >> 24) || '-L' || t.level || '-'
+  || (t.task_key & 16777215)
 LIMIT 20;
 
 -- name: check_logs

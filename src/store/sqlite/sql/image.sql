@@ -17,6 +17,24 @@ SELECT @run_columns@ FROM runs r WHERE r.state = 'Running' ORDER BY r.run_id;
 -- name: live_run_digests
 SELECT run_id, digest FROM runs WHERE state = 'Running';
 
+-- Open tasks whose run is not among the live ones.
+-- name: open_tasks_elsewhere
+SELECT o.run_id, o.tasks FROM (
+  SELECT task_key >> 24 AS run_id, count(*) AS tasks FROM task_instances
+  WHERE state IN ('Waiting', 'Queued', 'Scheduled', 'Running') GROUP BY task_key >> 24) o
+WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.run_id = o.run_id AND r.state = 'Running')
+  AND NOT EXISTS (SELECT 1 FROM doomed x WHERE x.run_id = o.run_id)
+ORDER BY o.run_id;
+
+-- By ranges of the index on state, so that it costs nothing when there are none.
+-- name: odd_runs
+SELECT run_id, state FROM runs WHERE state < 'Cancelled'
+UNION ALL SELECT run_id, state FROM runs WHERE state > 'Cancelled' AND state < 'Completed'
+UNION ALL SELECT run_id, state FROM runs WHERE state > 'Completed' AND state < 'Failed'
+UNION ALL SELECT run_id, state FROM runs WHERE state > 'Failed' AND state < 'Running'
+UNION ALL SELECT run_id, state FROM runs WHERE state > 'Running'
+LIMIT 100;
+
 -- name: one_run_row
 SELECT @run_columns@ FROM runs r WHERE r.run_id = ?1;
 
@@ -31,6 +49,15 @@ FROM task_data d JOIN task_instances t ON t.task_key = d.task_key
 WHERE d.task_key >= ?1 AND d.task_key < ?2 AND d.checkpoint IS NOT NULL
   AND t.state <> 'Completed'
 ORDER BY d.task_key;
+
+-- name: all_runs
+SELECT @run_columns@ FROM runs r;
+
+-- name: all_tasks
+SELECT @task_columns@ FROM task_instances t;
+
+-- name: all_specs
+SELECT digest, spec FROM dag_specs;
 
 -- name: spec_of_digest
 SELECT spec FROM dag_specs WHERE digest = ?1;

@@ -18,10 +18,11 @@ UPDATE leadership SET probes = probes + 1;
 
 -- name: read_counters
 SELECT next_run, next_recovery, next_event,
-       waiting, queued, scheduled, running, completed, failed, cancelled, skipped
+       waiting, queued, scheduled, running, completed, failed, cancelled, skipped,
+       lease_floor
 FROM counters;
 
 -- name: write_counters
 UPDATE counters SET next_run = ?1, next_recovery = ?2, next_event = ?3,
   waiting = ?4, queued = ?5, scheduled = ?6, running = ?7,
-  completed = ?8, failed = ?9, cancelled = ?10, skipped = ?11;
+  completed = ?8, failed = ?9, cancelled = ?10, skipped = ?11, lease_floor = ?12;

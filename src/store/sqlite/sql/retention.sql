@@ -55,6 +55,17 @@ DELETE FROM recovery_items WHERE (recovery_id, task_key) IN
 DELETE FROM task_instances WHERE task_key IN
   (SELECT task_key FROM task_instances WHERE task_key >= ?1 AND task_key < ?2 LIMIT ?3);
 
+-- name: oldest_recovery
+SELECT recovery_id, timestamp FROM recovery_log ORDER BY recovery_id LIMIT 1;
+
+-- Items of earlier recoveries too: one may be written again after its recovery is gone.
+-- name: delete_recovery_items
+DELETE FROM recovery_items WHERE (recovery_id, task_key) IN
+  (SELECT recovery_id, task_key FROM recovery_items WHERE recovery_id <= ?1 LIMIT ?2);
+
+-- name: delete_recovery
+DELETE FROM recovery_log WHERE recovery_id = ?1;
+
 -- name: oldest_events
 SELECT first_seq, at_us FROM events ORDER BY first_seq LIMIT 1;
 

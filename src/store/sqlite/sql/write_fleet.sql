@@ -42,6 +42,15 @@ VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT (topic, partition_id) DO UPDATE SET agent_id = ?3, lease_epoch = ?4,
   lease_expires_at = ?5;
 
+-- name: delete_worker
+DELETE FROM workers WHERE id = ?1;
+
+-- name: delete_machine
+DELETE FROM machines WHERE id = ?1;
+
+-- name: delete_lease
+DELETE FROM partition_leases WHERE topic = ?1 AND partition_id = ?2;
+
 -- name: write_queue
 INSERT INTO queues (name, paused) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET paused = ?2;
 
