@@ -73,6 +73,16 @@ struct Delivery {
 
 using core::QueueDepth;
 
+// What a thorough check of the live state found.
+struct ReconcileReport {
+  std::uint64_t runs = 0;   // looked at
+  std::uint64_t tasks = 0;  // likewise
+  Duration took;            // spent on it, in all slices together
+  Duration longest;         // the longest slice
+  std::vector<std::string> findings;
+  bool reloaded = false;  // memory was thrown away and is loaded again from the database
+};
+
 struct Health {
   bool leads = false;
   bool store_connected = false;
@@ -85,7 +95,8 @@ struct Health {
   std::uint64_t inbox = 0;
   bool brake_engaged = false;
   std::string version;
-  std::string detail;  // what is wrong, when something is
+  std::string detail;               // what is wrong, when something is
+  std::vector<DamagedRow> damaged;  // rows that cannot be read; what depends on them is set aside
 };
 
 // Committed events as they come, for streams.
@@ -130,6 +141,9 @@ class Backend {
 
   virtual boost::asio::awaitable<Asked<core::Explanation>> explain(TaskId task) = 0;
   virtual boost::asio::awaitable<Asked<std::vector<QueueDepth>>> queues() = 0;
+
+  // Checks the whole state now, in slices; answers when that is done.
+  virtual boost::asio::awaitable<Asked<ReconcileReport>> reconcile() = 0;
 
   // Runs `read` on a thread of the read pool with a connection of its own.
   using Read = std::function<void(store::Reader&)>;

@@ -47,6 +47,17 @@ store::Result<Overview> read_overview(store::Reader& reader, Instant now) {
 
 std::int64_t whole_seconds(Duration duration) { return duration.us / 1'000'000; }
 
+void write_damaged(JsonWriter& json, const std::vector<DamagedRow>& rows) {
+  json.key("damaged").begin_array();
+  for (const DamagedRow& row : rows) {
+    json.begin_object().field("table", row.table).field("row", row.id);
+    json.field("column", row.column).field("what", row.what);
+    write_name(json, "run", row.run.value == 0 ? std::string{} : to_text(row.run));
+    json.end_object();
+  }
+  json.end_array();
+}
+
 void write_health(JsonWriter& json, const Health& health, bool known_caller) {
   json.begin_object().field("status", health.store_connected ? "healthy" : "unhealthy");
   json.field("id", health.id.text).field("agent_id", health.id.text);
@@ -59,6 +70,7 @@ void write_health(JsonWriter& json, const Health& health, bool known_caller) {
   json.field("term", health.term.value).field("brake_engaged", health.brake_engaged);
   json.field("inbox", health.inbox).field("version", health.version);
   write_name(json, "detail", known_caller ? std::string_view(health.detail) : std::string_view{});
+  write_damaged(json, known_caller ? health.damaged : std::vector<DamagedRow>{});
   json.end_object();
 }
 
@@ -145,6 +157,20 @@ Handled get_status(Call& call) {
   const Health health = call.backend.health();
   const StatusParts parts{*overview, health, *queues, now};
   co_return json_answer(object_json([&](JsonWriter& json) { write_status(json, parts); }));
+}
+
+Handled reconcile(Call& call) {
+  auto report = co_await call.backend.reconcile();
+  if (!report) co_return std::unexpected(from_unserved(report.error()));
+  const std::vector<DamagedRow> damaged = call.backend.health().damaged;
+  co_return json_answer(object_json([&](JsonWriter& json) {
+    json.begin_object().field("runs", report->runs).field("tasks", report->tasks);
+    json.field("took_us", report->took.us).field("longest_slice_us", report->longest.us);
+    write_texts(json, "findings", report->findings);
+    json.field("reloaded", report->reloaded);
+    write_damaged(json, damaged);
+    json.end_object();
+  }));
 }
 
 Handled get_timings(Call& call) {

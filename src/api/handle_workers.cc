@@ -204,6 +204,13 @@ Handled reset_worker(Call& call) {
   co_return co_await act_on_worker(call, std::move(command));
 }
 
+Handled delete_worker(Call& call) {
+  core::Command command = core::DeleteWorker{{}, WorkerId(call.path[0])};
+  auto done = co_await ask<core::Done>(call.backend, std::move(command));
+  if (!done) co_return std::unexpected(std::move(done.error()));
+  co_return empty_answer();
+}
+
 Handled list_machines(Call& call) {
   auto machines =
       co_await fetch(call.backend, [](store::Reader& reader) { return reader.machines(); });

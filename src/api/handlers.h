@@ -12,6 +12,7 @@ Handled get_livez(Call& call);
 Handled get_readyz(Call& call);
 Handled get_metrics(Call& call);
 Handled get_status(Call& call);
+Handled reconcile(Call& call);
 Handled get_timings(Call& call);
 Handled get_settings(Call& call);
 Handled get_openapi(Call& call);
@@ -59,6 +60,7 @@ Handled drain_worker(Call& call);
 Handled cordon_worker(Call& call);
 Handled uncordon_worker(Call& call);
 Handled reset_worker(Call& call);
+Handled delete_worker(Call& call);
 Handled list_machines(Call& call);
 
 // handle_queues.cc

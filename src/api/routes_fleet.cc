@@ -49,6 +49,9 @@ constexpr Route kRoutes[] = {
     post("/api/workers/{worker}/reset-state", Need::kOperator, "reset_worker",
          "Declares this life of the worker over: its work goes elsewhere and it starts clean",
          "Worker", reset_worker),
+    nothing(as(post("/api/workers/{worker}", Need::kOperator, "delete_worker",
+                    "Forgets a worker that is gone; 409 while it is present", {}, delete_worker),
+               net::Method::kDelete)),
     get("/api/machines", "list_machines", "Machines that workers run on", "MachineList",
         list_machines),
 

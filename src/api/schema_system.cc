@@ -26,6 +26,25 @@ constexpr Field kHealth[] = {
     integer("inbox", "commands that wait"),
     text("version", "of the program"),
     nullable(text("detail", "what is wrong; only for callers with a role")),
+    list("damaged", "DamagedRow",
+         "rows that cannot be read; what depends on them is set aside; only for callers with a "
+         "role"),
+};
+constexpr Field kDamagedRow[] = {
+    text("table", "that it is in"),
+    text("row", "its id"),
+    text("column", "with the bad value; empty: the row as a whole"),
+    text("what", "is wrong with it"),
+    nullable(text("run", "that is set aside because of it")),
+};
+constexpr Field kReconcile[] = {
+    integer("runs", "live runs that were checked"),
+    integer("tasks", "tasks of these runs"),
+    integer("took_us", "time spent on it, in all slices together"),
+    integer("longest_slice_us", "the longest slice"),
+    texts("findings", "what was wrong; empty: nothing"),
+    boolean("reloaded", "memory was dropped and is loaded again from the database"),
+    list("damaged", "DamagedRow", "rows that cannot be read"),
 };
 constexpr Field kProbe[] = {text("status", "ok, or what is missing")};
 
@@ -152,6 +171,8 @@ constexpr Field kProblem[] = {
 
 constexpr Schema kSchemas[] = {
     {"Health", "Is this controller well?", kHealth},
+    {"DamagedRow", "A row of the database that cannot be read.", kDamagedRow},
+    {"ReconcileReport", "What a check of the whole state found and did.", kReconcile},
     {"Probe", "The short answer for probes.", kProbe},
     {"Status", "The system in one screen.", kStatus},
     {"Timing", "The worst case for one kind of evidence.", kTiming},

@@ -172,6 +172,7 @@ void add_commands(CommandSpec app, Command& chosen) {
   add_drill(app, chosen);
   add_health(app, chosen);
   add_db(app, chosen);
+  add_reconcile(app, chosen);
   add_tokens(app, chosen);
   add_webhooks(app, chosen);
   add_bench(app, chosen);

@@ -42,6 +42,7 @@ void add_doctor(CommandSpec app, Command& chosen);
 void add_drill(CommandSpec app, Command& chosen);
 void add_health(CommandSpec app, Command& chosen);
 void add_db(CommandSpec app, Command& chosen);
+void add_reconcile(CommandSpec app, Command& chosen);
 void add_tokens(CommandSpec app, Command& chosen);
 void add_webhooks(CommandSpec app, Command& chosen);
 void add_bench(CommandSpec app, Command& chosen);

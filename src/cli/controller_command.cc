@@ -12,6 +12,7 @@
 #include "cli/logger.h"
 #include "cli/stop_signals.h"
 #include "controller/controller.h"
+#include "controller/space_reserve.h"
 #include "store/sqlite/open.h"
 
 namespace vortex::cli {
@@ -42,9 +43,26 @@ void complain_about_store(const store::Error& error, const std::string& path) {
       return complain(error.detail, "use the vortex that wrote it, or a newer one");
     case store::Fault::kDamaged:
       return complain(error.detail, fmt::format("see `vortex db check --database.path={}`", path));
+    case store::Fault::kFull:
+      return complain(error.detail, "the disk is full: free some space and start it again");
     default:
       return complain(error.detail, "see that the folder exists and may be written");
   }
+}
+
+// A controller must also start on a full disk, or what is running could not be finished: the space
+// reserve that an earlier one has left is given up for it.
+store::Result<std::unique_ptr<store::Store>> open_store(const store::SqliteOptions& options,
+                                                        const Settings& settings,
+                                                        spdlog::logger& logger) {
+  auto store = store::open_sqlite(options);
+  if (store || store.error().fault != store::Fault::kFull) return store;
+  controller::SpaceReserve reserve = controller::reserve_of(settings);
+  if (!reserve.give_up()) return store;
+  logger.warn(
+      "the disk is full: the space reserve was released to start; free some space, new runs are "
+      "refused until then");
+  return store::open_sqlite(options);
 }
 
 ExitCode serve(Context& context) {
@@ -58,7 +76,7 @@ ExitCode serve(Context& context) {
   options.path = path;
   options.logs.head_bytes = std::uint64_t{loaded->settings.database.log_head_kib} << 10U;
   options.logs.tail_bytes = std::uint64_t{loaded->settings.database.log_tail_kib} << 10U;
-  auto store = store::open_sqlite(options);
+  auto store = open_store(options, loaded->settings, *logger);
   if (!store) {
     complain_about_store(store.error(), path);
     return ExitCode::kFailed;
@@ -66,7 +84,9 @@ ExitCode serve(Context& context) {
   controller::ControllerParts parts;
   parts.settings = std::move(*loaded);
   parts.store = std::move(*store);
-  parts.log = [logger](const std::string& line) { logger->info(line); };
+  parts.log = [logger](LogLevel level, const std::string& line) {
+    logger->log(static_cast<spdlog::level::level_enum>(level), line);
+  };
   auto controller = controller::Controller::start(std::move(parts));
   if (!controller) {
     complain(controller.error());

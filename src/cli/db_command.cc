@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "cli/act.h"
 #include "cli/command_spec.h"
 #include "cli/commands.h"
+#include "cli/json_view.h"
+#include "cli/listing.h"
 #include "codec/json_writer.h"
 #include "store/sqlite/backup.h"
 #include "store/sqlite/check.h"
@@ -24,10 +27,28 @@ std::string as_json(const store::CheckReport& report) {
   return out + "\n";
 }
 
-ExitCode check(Context& context) {
+// Repairs before it checks, so that what is shown then is what is left.
+ExitCode repair(const Context& context, const std::string& path) {
+  const auto did = store::repair_sqlite(path);
+  if (!did) {
+    const bool locked = did.error().fault == store::Fault::kLocked;
+    complain(did.error().detail,
+             locked ? "stop the controller first; `vortex reconcile` checks a running one" : "");
+    return locked ? ExitCode::kConflict : ExitCode::kFailed;
+  }
+  if (context.quiet || wants_json(context)) return ExitCode::kOk;
+  for (const std::string& what : *did) talk("repaired: " + what);
+  if (did->empty()) talk("nothing to repair");
+  return ExitCode::kOk;
+}
+
+ExitCode check(Context& context, bool repairs) {
   const auto loaded = load(context);
   if (!loaded) return ExitCode::kInvalid;
   const std::string& path = loaded->settings.database.path;
+  if (repairs) {
+    if (const ExitCode code = repair(context, path); code != ExitCode::kOk) return code;
+  }
   const auto report = store::check_sqlite(path);
   if (!report) {
     complain(report.error().detail, "name the file with --database.path");
@@ -54,28 +75,68 @@ ExitCode backup(Context& context, const std::string& to) {
     complain(done.error().detail, there ? "choose another name, or move that file away" : "");
     return there ? ExitCode::kConflict : ExitCode::kFailed;
   }
-  if (!context.quiet) talk(fmt::format("{} was copied to {}", path, to));
+  if (!context.quiet) talk(fmt::format("Copied {} to {}", path, to));
   return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_db(CommandSpec app, Command& chosen) {
-  CommandSpec db =
-      app.command("db", "The database file: is it sound, and a copy of it").group(kOperate);
+  CommandSpec db = app.command("db", "Check, repair or copy the database file").group(kOperate);
   db.needs_command();
   db.example("vortex db check --database.path=/var/lib/vortex/vortex.db");
-  CommandSpec sound =
-      db.command("check", "Look at every page and every promise of the rows; exit 1 if not sound");
+  CommandSpec sound = db.command(
+      "check", "Check every page, row and constraint; exit 1 if the database is damaged");
+  auto repairs = std::make_shared<bool>(false);
+  sound.flag("--repair", *repairs, "Repair what can be repaired; the controller must be stopped");
   sound.example(
       "vortex db check --database.path=/var/lib/vortex/vortex.db\n"
-      "It works while a controller runs on the file.");
-  sound.on_chosen(chosen, check);
+      "vortex db check --repair --database.path=/var/lib/vortex/vortex.db\n"
+      "Without --repair it works while a controller runs on the file.");
+  sound.on_chosen(chosen, [repairs](Context& context) { return check(context, *repairs); });
   auto to = std::make_shared<std::string>();
-  CommandSpec copy = db.command("backup", "Copy the database as it stands, also while it is used");
+  CommandSpec copy = db.command("backup", "Copy the database, even while it is in use");
   copy.option("file", *to, "The new file").required();
   copy.example("vortex db backup /var/backups/vortex.db");
   copy.on_chosen(chosen, [to](Context& context) { return backup(context, *to); });
+}
+
+namespace {
+
+ExitCode reconcile(const Context& context) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  ApiRequest request = post_request("/api/reconcile");
+  request.repeat = Repeat::kNever;
+  const auto answer = (*api)->call(std::move(request));
+  if (!answer) return report(answer.error());
+  const auto& o = answer->object();
+  const auto& findings = list_at(o, "findings");
+  const auto& damaged = list_at(o, "damaged");
+  std::string text = fmt::format(
+      "Checked {} runs and {} tasks in {} ms: {}\n", number_at(o, "runs"), number_at(o, "tasks"),
+      number_at(o, "took_us") / 1'000, findings.empty() ? "nothing found" : "found");
+  for (const auto& finding : findings) text += "  " + text_of(finding) + "\n";
+  if (flag_at(o, "reloaded")) text += "The state is being loaded again from the database.\n";
+  for (const auto& row : damaged) {
+    text += fmt::format("Damaged: table {}, row {}, column {}: {}\n",
+                        text_at(row.as_object(), "table"), text_at(row.as_object(), "row"),
+                        text_at(row.as_object(), "column"), text_at(row.as_object(), "what"));
+  }
+  const ExitCode shown = show_one(context, answer->json, {"reconcile", text});
+  if (shown != ExitCode::kOk) return shown;
+  return findings.empty() && damaged.empty() ? ExitCode::kOk : ExitCode::kFailed;
+}
+
+}  // namespace
+
+void add_reconcile(CommandSpec app, Command& chosen) {
+  CommandSpec command =
+      app.command("reconcile",
+                  "Check the live state thoroughly and repair it; exit 1 if something was wrong")
+          .group(kOperate);
+  command.example("vortex reconcile\nvortex reconcile -o json");
+  command.on_chosen(chosen, [](Context& context) { return reconcile(context); });
 }
 
 }  // namespace vortex::cli

@@ -41,6 +41,14 @@ Check check_health(const ApiResult& answer, const std::string& server) {
     check.found += ", brake engaged";
     check.fix = "many workers went silent at once: see `vortex workers list`";
   }
+  if (const auto& damaged = list_at(o, "damaged"); !damaged.empty()) {
+    const auto& first = damaged.front().as_object();
+    check.mark = Mark::kFail;
+    check.found +=
+        fmt::format(", {} damaged rows (table {}, row {}, column {})", damaged.size(),
+                    text_at(first, "table"), text_at(first, "row"), text_at(first, "column"));
+    check.fix = "stop the controller and run `vortex db check --repair`";
+  }
   return check;
 }
 

@@ -172,13 +172,16 @@ struct Verb {
   const char* help;
   const char* done;
   const char* question;  // empty: nothing is asked
+  net::Method method = net::Method::kPost;
 };
 
 constexpr Verb kVerbs[] = {
     {"cordon", "cordon", "Give it no more work until uncordoned", "worker {} is cordoned", ""},
     {"uncordon", "uncordon", "Give it work again", "worker {} gets work again", ""},
-    {"reset", "reset-state", "Declare this life of it over: its work goes elsewhere at once",
+    {"reset", "reset-state", "Declare this worker process dead and move its tasks immediately",
      "worker {} starts clean", "declare worker {} dead and run its tasks elsewhere"},
+    {"delete", "", "Delete a worker that is gone; refused while it is present", "Worker {} deleted",
+     "delete worker {} and forget its history", net::Method::kDelete},
 };
 
 ExitCode act_on_workers(const Context& context, const Verb& verb, const Texts& ids) {
@@ -191,8 +194,11 @@ ExitCode act_on_workers(const Context& context, const Verb& verb, const Texts& i
         return *no;
       }
     }
-    acts.push_back({post_request(fmt::format("/api/workers/{}/{}", escaped(id), verb.path)), id,
-                    fmt::format(fmt::runtime(verb.done), id)});
+    const char* slash = *verb.path == '\0' ? "" : "/";
+    ApiRequest request =
+        post_request(fmt::format("/api/workers/{}{}{}", escaped(id), slash, verb.path));
+    request.method = verb.method;
+    acts.push_back({std::move(request), id, fmt::format(fmt::runtime(verb.done), id)});
   }
   return act_on_all(context, **api, std::move(acts));
 }
@@ -272,7 +278,7 @@ void add_list(CommandSpec workers, Command& chosen) {
 
 void add_workers(CommandSpec app, Command& chosen) {
   CommandSpec workers =
-      app.command("workers", "Workers: list, show, drain, cordon, reset").group(kAct);
+      app.command("workers", "Workers: list, show, drain, cordon, reset, delete").group(kAct);
   workers.needs_command();
   workers.example("vortex workers list\nvortex workers drain w1");
   add_list(workers, chosen);

@@ -21,7 +21,7 @@ struct ControllerParts {
   LoadedSettings settings;
   std::string id;  // of this controller; empty: made from host and process
   std::unique_ptr<store::Store> store;
-  std::function<void(const std::string&)> log = [](const std::string&) {};
+  std::function<void(LogLevel, const std::string&)> log = [](LogLevel, const std::string&) {};
 };
 
 class Controller {

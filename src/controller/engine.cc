@@ -65,6 +65,7 @@ void Engine::run() {
     retain_when_due();
     watch_for_stall();
     hand_over();
+    audit_when_due();
     if (leadership_.next_wake() <= boot_clock_now()) feed(core::lead::Tick{});
   }
 }
@@ -81,6 +82,7 @@ Duration Engine::patience() const {
   if (serves_) wait = std::min(wait, next_tick_ - term_now());
   if (writing_) wait = std::min(wait, writing_->since + config_.commit_stalled - boot);
   if (space_again_) wait = std::min(wait, *space_again_ - boot);
+  if (serves_ && audit_.is_active() && !comparing_) wait = std::min(wait, next_slice_ - boot);
   return std::max(wait, micros(0));
 }
 
@@ -93,6 +95,10 @@ void Engine::step(Asked& asked) {
   if (wants_image_) return held_back_.push_back(std::move(asked));
   if (auto* command = std::get_if<core::Command>(&asked)) return step_command(*command);
   if (auto* side = std::get_if<SideWriteAsked>(&asked)) return step_side(*side);
+  if (auto* check = std::get_if<ReconcileAsked>(&asked)) {
+    audit_waiters_.push_back(std::move(check->done));
+    return begin_audit();
+  }
   std::get<Look>(asked).look(state_.get(), term_now());
 }
 
@@ -119,7 +125,9 @@ bool Engine::step_into(Batch& batch, const core::Command& command) {
   const Instant now = term_now();
   core::Effects effects = core::step(*state_, command, now);
   if (effects.reload) {
-    abandon("the core found its own memory wrong");
+    carried_ = std::move(effects.findings);
+    for (const std::string& what : carried_) outlet_.say(LogLevel::kError, "found: " + what);
+    abandon("what it remembers contradicts itself");
     return false;
   }
   if (needs_image(command, effects)) {

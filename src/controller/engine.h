@@ -12,12 +12,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/settings.h"
 #include "base/time.h"
+#include "controller/audit.h"
 #include "controller/batch.h"
 #include "controller/committer.h"
 #include "controller/inbox.h"
@@ -40,6 +43,8 @@ struct EngineConfig {
   std::size_t inbox_max = 10'000;
   std::size_t batch_rows_max = 20'000;
   std::uint64_t seed = 1;
+  // A connection of its own for the thorough check.
+  std::function<store::Result<std::unique_ptr<store::Reader>>()> open_reader;
 };
 
 // What leaves the engine. Called on its thread; must only hand over.
@@ -56,7 +61,8 @@ class Outlet {
   virtual void committed(const Batch& batch, Duration took) = 0;
   // False: there is no space left although the reserve was given up. True: try once more.
   virtual bool make_space() = 0;
-  virtual void say(std::string what) = 0;  // for the log of the process
+  virtual void audited(const api::ReconcileReport& report) = 0;
+  virtual void say(LogLevel level, std::string what) = 0;  // for the log of the process
 };
 
 class Engine {
@@ -81,6 +87,10 @@ class Engine {
   std::size_t inbox_size() const { return inbox_.size(); }
   bool store_well() const { return store_well_; }
   std::int64_t last_commit_us() const { return last_commit_us_; }
+  // Why it does not serve although it tries to; empty: nothing is wrong, or nothing is known.
+  std::string trouble() const;
+  // Rows that could not be read when the present state was loaded.
+  std::vector<DamagedRow> damaged() const;
   // As of the last tick.
   struct Live {
     std::uint32_t workers = 0;
@@ -109,6 +119,7 @@ class Engine {
   void handle(ImageRead& read);
   void handle(RunRead& read);
   void handle(Expirable& expirable);
+  void handle(SliceCompared& compared);
   void handle(StopNow& stop);
   void step(Asked& asked);
   void turn_away(Asked& asked);
@@ -128,6 +139,17 @@ class Engine {
   void read_run_when_quiet();
   void write(std::shared_ptr<Batch> batch);
   void start_commit();
+
+  // engine_audit.cc: the thorough check.
+  void begin_audit();
+  void audit_when_due();
+  bool audit_is_due() const;
+  void take_slice();
+  void end_audit();
+  void drop_audit();
+  void set_trouble(std::string what);
+  void set_damaged(std::vector<DamagedRow> rows);
+  void note_carried();
 
   // engine_lead.cc: taking, keeping and giving up the lead.
   void feed(const core::lead::Input& input);
@@ -165,8 +187,21 @@ class Engine {
   Instant next_tick_;                   // term clock
   Instant next_retention_;              // boot clock
   std::optional<Instant> space_again_;  // boot clock: when a full store is tried again
+  Audit audit_;
+  bool comparing_ = false;  // a slice is with the committer
+  Instant next_audit_;      // boot clock
+  Instant next_slice_;      // boot clock
+  std::vector<std::function<void(api::Asked<api::ReconcileReport>)>> audit_waiters_;
+  std::vector<std::string> carried_;     // findings that caused the reload, to be noted after it
+  std::vector<std::string> last_found_;  // the same again is not cured by another reload
+  // Of the committer's thread.
+  std::unique_ptr<store::Reader> audit_reader_;
+  bool last_commit_done_ = false;
 
   // Read by others.
+  mutable std::mutex told_guard_;
+  std::string trouble_;
+  std::vector<DamagedRow> damaged_;
   std::atomic<bool> serves_{false};
   std::atomic<bool> store_well_{false};
   std::atomic<bool> low_space_{false};

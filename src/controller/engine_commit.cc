@@ -43,6 +43,8 @@ void Engine::write(std::shared_ptr<Batch> batch) {
   batch->seal(state_->term, term_now());
   writing_.emplace(std::move(batch), ++commits_, boot_clock_now());
   start_commit();
+  // What is remembered is what this commit makes true: the moment to compare them.
+  if (audit_is_due()) take_slice();
 }
 
 // Gives the batch to the committer, for the first time or again after there was no space.
@@ -53,6 +55,7 @@ void Engine::start_commit() {
       [this, number = writing_->number, batch = writing_->batch](store::Writer& writer) {
         const Instant begin = boot_clock_now();
         auto result = writer.commit(batch->commit());
+        last_commit_done_ = result.has_value();
         fault_point("after_commit");
         inbox_.notice(CommitEnded{number, std::move(result), boot_clock_now() - begin});
       });
@@ -68,7 +71,7 @@ void Engine::handle(CommitEnded& ended) {
         space_again_ = boot_clock_now() + kTrySpaceAgain;
         return;
       case store::Fault::kFenced:
-        outlet_.say("somebody else leads: " + error.detail);
+        outlet_.say(LogLevel::kWarn, "another controller leads: " + error.detail);
         return feed(core::lead::FenceLost{state_->term});
       default:
         return abandon(error.detail);
@@ -78,8 +81,12 @@ void Engine::handle(CommitEnded& ended) {
   last_commit_us_ = boot_clock_now().us;
   const std::shared_ptr<Batch> batch = std::move(writing_->batch);
   writing_.reset();
-  // The repairs of a freshly loaded state are durable: now it may serve.
-  if (!serves_) return feed(core::lead::ReloadDone{state_->term});
+  // The repairs of a freshly loaded state are durable: now it may serve, and they may be told.
+  if (!serves_) {
+    feed(core::lead::ReloadDone{state_->term});
+    if (serves_) release(*batch, ended.took);
+    return;
+  }
   if (!may_act()) return abandon("the lease to lead is over");
   if (stalled_) tell_store_health(true);
   if (!serves_) return;

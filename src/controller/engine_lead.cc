@@ -59,7 +59,10 @@ void Engine::perform(const lead::TryAcquire& order) {
     Answer answer = lead::Unavailable{};
     if (!result) {
       answer = refused<Answer>(result.error());
-      outlet_.say("the store can not be led: " + result.error().detail);
+      set_trouble("the database cannot be written: " + result.error().detail);
+      outlet_.say(LogLevel::kError, "cannot take the lead: " + result.error().detail);
+      // The reserve lets a controller start on a full disk and finish what is running.
+      if (result.error().fault == store::Fault::kFull) outlet_.make_space();
     } else if (const auto* won = std::get_if<store::Won>(&*result)) {
       answer = lead::Won{won->term, won->database_now};
     } else {
@@ -92,6 +95,7 @@ void Engine::perform(const lead::StartLoading& order) {
   term_ = order.term.value;
   clock_offset_us_ = (order.clock.database_at_start - order.clock.boot_at_start).us;
   committer_.post([this, term = order.term](store::Writer& writer) {
+    last_commit_done_ = true;
     inbox_.notice(ImageRead{term, writer.image()});
   });
 }
@@ -100,24 +104,30 @@ void Engine::handle(ImageRead& read) {
   const auto* loading = std::get_if<core::Leadership::Loading>(&leadership_.state());
   if (loading == nullptr || loading->hold.term != read.term) return;
   if (!read.image) {
-    outlet_.say("the state could not be loaded: " + read.image.error().detail);
+    set_trouble("the state could not be loaded: " + read.image.error().detail);
+    outlet_.say(LogLevel::kError, "the state could not be loaded: " + read.image.error().detail);
     return feed(lead::ReloadFailed{read.term});
   }
   const Instant now = term_now();
   core::Effects repairs;
   state_ = std::make_unique<core::State>(core::load(
       config_.policy, read.term, now, config_.seed ^ read.term.value, *read.image, repairs));
-  outlet_.say(fmt::format("term {}: {} live runs, {} workers loaded", read.term.value,
-                          state_->runs.size(), state_->workers.size()));
+  outlet_.say(LogLevel::kInfo,
+              fmt::format("term {}: {} live runs, {} workers loaded", read.term.value,
+                          state_->runs.size(), read.image->workers.size()));
+  set_damaged(read.image->damaged);
   outlet_.loaded(read.image->counters.next_event - 1);
   gathering_ = {};
   gathering_.add(std::move(repairs), now);
+  note_carried();
   if (gathering_.writes_nothing()) return feed(lead::ReloadDone{read.term});
   write(std::make_shared<Batch>(std::exchange(gathering_, {})));
 }
 
 void Engine::perform(const lead::StartServing& order) {
-  outlet_.say(fmt::format("leads in term {}", order.term.value));
+  outlet_.say(LogLevel::kInfo, fmt::format("leading (term {})", order.term.value));
+  set_trouble({});
+  next_audit_ = boot_clock_now() + config_.policy.reconcile_interval;
   store_well_ = true;
   next_tick_ = term_now();
   next_retention_ = boot_clock_now() + config_.retention_interval;
@@ -125,7 +135,10 @@ void Engine::perform(const lead::StartServing& order) {
 }
 
 void Engine::perform(const lead::StepDown& order) {
-  outlet_.say(fmt::format("steps down from term {}: {}", order.term.value, to_text(order.why)));
+  const bool asked = order.why == lead::StepDown::Why::kStopped;
+  outlet_.say(
+      asked ? LogLevel::kInfo : LogLevel::kWarn,
+      fmt::format("giving up leadership (term {}): {}", order.term.value, to_text(order.why)));
   // Asked to stop, it has committed all that it stepped; who still waits only waits for news.
   drop_memory(order.why == lead::StepDown::Why::kStopped ? kNothingHappened : kInDoubt);
 }
@@ -138,7 +151,7 @@ bool Engine::may_act() const {
 
 void Engine::abandon(std::string_view why) {
   if (!state_) return;
-  outlet_.say(fmt::format("throws its memory away: {}", why));
+  outlet_.say(LogLevel::kError, fmt::format("loading the state again: {}", why));
   store_well_ = false;
   const Term term = state_->term;
   drop_memory(kInDoubt);
@@ -147,6 +160,9 @@ void Engine::abandon(std::string_view why) {
 
 void Engine::turn_away(Asked& asked) {
   if (auto* look = std::get_if<Look>(&asked)) return look->look(nullptr, {});
+  if (auto* check = std::get_if<ReconcileAsked>(&asked)) {
+    return check->done(std::unexpected(kNothingHappened));
+  }
   waiters_.answer(request_of(asked), std::unexpected(kNothingHappened));
 }
 
@@ -163,6 +179,7 @@ void Engine::drop_memory(const api::UnservedError& stepped) {
   wants_image_.reset();
   reading_image_ = false;
   stalled_ = false;
+  drop_audit();
   ++commits_;  // the end of an earlier commit means nothing any more
 }
 

@@ -35,7 +35,11 @@ struct SideWriteAsked {
 struct Look {
   std::function<void(core::State*, Instant now)> look;
 };
-using Asked = std::variant<core::Command, SideWriteAsked, Look>;
+// A thorough check now; `done` is called when it is over, or with why there was none.
+struct ReconcileAsked {
+  std::function<void(api::Asked<api::ReconcileReport>)> done;
+};
+using Asked = std::variant<core::Command, SideWriteAsked, Look, ReconcileAsked>;
 // Who waits for it; 0: nobody.
 RequestId request_of(const core::Command& command);
 RequestId request_of(const Asked& asked);
@@ -57,8 +61,14 @@ struct Expirable {
   Term term;
   std::vector<store::ExpiredRun> runs;
 };
+struct SliceCompared {
+  Term term;
+  std::vector<std::string> findings;
+  Duration took;
+};
 struct StopNow {};
-using Notice = std::variant<core::lead::Input, CommitEnded, ImageRead, RunRead, Expirable, StopNow>;
+using Notice = std::variant<core::lead::Input, CommitEnded, ImageRead, RunRead, Expirable,
+                            SliceCompared, StopNow>;
 
 class Inbox {
  public:

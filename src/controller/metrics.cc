@@ -144,6 +144,26 @@ struct Metrics::Families {
                                .Help("Time of one pass over all workers")
                                .Register(registry)
                                .Add({}, kPassSeconds);
+  Histogram& reconcile = BuildHistogram()
+                             .Name("vortex_reconcile_seconds")
+                             .Help("Time spent on one thorough check, all its slices together")
+                             .Register(registry)
+                             .Add({}, kPassSeconds);
+  Histogram& reconcile_slice = BuildHistogram()
+                                   .Name("vortex_reconcile_slice_seconds")
+                                   .Help("The longest slice of a thorough check")
+                                   .Register(registry)
+                                   .Add({}, kPassSeconds);
+  Counter& reconcile_findings = BuildCounter()
+                                    .Name("vortex_reconcile_findings_total")
+                                    .Help("Contradictions that thorough checks found")
+                                    .Register(registry)
+                                    .Add({});
+  Counter& repairs = BuildCounter()
+                         .Name("vortex_reconcile_repairs_total")
+                         .Help("Repairs of the state, at load and by the reconciler")
+                         .Register(registry)
+                         .Add({});
   std::unordered_map<std::string, PerQueue> queues;
 
   PerQueue& queue(const std::string& name);
@@ -192,6 +212,7 @@ void Metrics::Families::count_events(const std::vector<Event>& events) {
   for (const Event& event : events) {
     if (event.kind == EventKind::kStaleResultRefused) stale_refused.Increment();
     if (event.kind == EventKind::kHeartbeatStale) stale_workers.Increment();
+    if (event.kind == EventKind::kStateReconcileFix) repairs.Increment();
   }
 }
 
@@ -241,6 +262,13 @@ void Metrics::count(const Batch& batch, Duration commit_took) {
     families_->recoveries[to_text(recovery.evidence)].Increment();
     families_->requeued[to_text(recovery.evidence)].Increment(recovery.num_tasks);
   }
+}
+
+void Metrics::count(const api::ReconcileReport& report) {
+  if (!families_) return;
+  families_->reconcile.Observe(seconds_of(report.took));
+  families_->reconcile_slice.Observe(seconds_of(report.longest));
+  families_->reconcile_findings.Increment(static_cast<double>(report.findings.size()));
 }
 
 std::string Metrics::text(const Gauges& gauges) {

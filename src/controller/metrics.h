@@ -35,6 +35,7 @@ class Metrics {
   Metrics& operator=(const Metrics&) = delete;
 
   void count(const Batch& batch, Duration commit_took);
+  void count(const api::ReconcileReport& report);
   std::string text(const Gauges& gauges);
 
  private:

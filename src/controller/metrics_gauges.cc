@@ -105,6 +105,8 @@ std::string gauges_text(const Gauges& gauges) {
   text.sample("", gauges.health.leads ? 1 : 0);
   text.family("vortex_brake_engaged", "Whether reclaims on weak evidence are held back");
   text.sample("", gauges.health.brake_engaged ? 1 : 0);
+  text.family("vortex_damaged_rows", "Rows of the database that cannot be read");
+  text.sample("", gauges.health.damaged.size());
   text.family("vortex_engine_inbox", "Requests that wait for the engine");
   text.sample("", gauges.health.inbox);
   text.family("vortex_tasks", "Tasks by state, of all runs there ever were");

@@ -26,6 +26,12 @@ bool is_full_size(const std::string& path, std::uint64_t bytes) {
 
 }  // namespace
 
+SpaceReserve reserve_of(const Settings& settings) {
+  const bool none = settings.database.space_reserve_mib == 0;
+  return {none ? "" : settings.database.path + ".reserve",
+          std::uint64_t{settings.database.space_reserve_mib} << 20U};
+}
+
 SpaceReserve::SpaceReserve(std::string path, std::uint64_t bytes)
     : path_(std::move(path)), bytes_(bytes) {}
 

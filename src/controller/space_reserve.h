@@ -9,7 +9,13 @@
 #include <cstdint>
 #include <string>
 
+#include "base/settings.h"
+
 namespace vortex::controller {
+
+class SpaceReserve;
+// The one beside the database of these settings.
+SpaceReserve reserve_of(const Settings& settings);
 
 class SpaceReserve {
  public:

@@ -67,7 +67,8 @@ asio::awaitable<void> Courier::catch_up(std::uint64_t read_to) {
   }
   const std::uint64_t first = lines->first_seq == 0 ? read_to + 1 : lines->first_seq;
   if (first > after + 1) {
-    parts_.say(fmt::format("webhook {}: events {} to {} are no longer kept and were not told",
+    parts_.say(LogLevel::kWarn,
+               fmt::format("webhook {}: events {} to {} are no longer kept and were not sent",
                            row_.name, after + 1, first - 1));
     progress_.missed += first - after - 1;
     progress_.after = first - 1;
@@ -121,7 +122,8 @@ asio::awaitable<void> Courier::deliver_until_done(const WebhookMessage& message)
     count(delivery);
     if (delivery.taken) co_return;
     if (refuses_message(delivery) && tries >= parts_.pace.refusals_max) {
-      parts_.say(fmt::format("webhook {}: message {} is given up after {} tries: {}", row_.name,
+      parts_.say(LogLevel::kError,
+                 fmt::format("webhook {}: message {} is given up after {} tries: {}", row_.name,
                              message.id, tries, delivery.trouble));
       ++progress_.given_up;
       co_await save();
@@ -140,7 +142,8 @@ void Courier::count(const api::Delivery& delivery) {
   const bool was_well = progress_.trouble.empty();
   progress_.trouble = delivery.trouble;
   if (was_well == delivery.taken) return;
-  parts_.say(delivery.taken
+  parts_.say(delivery.taken ? LogLevel::kInfo : LogLevel::kWarn,
+             delivery.taken
                  ? fmt::format("webhook {}: {} takes messages again", row_.name, row_.url)
                  : fmt::format("webhook {}: {} took no message: {}; trying again", row_.name,
                                row_.url, delivery.trouble));

@@ -39,7 +39,7 @@ struct CourierPace {
 
 class Courier : public std::enable_shared_from_this<Courier> {
  public:
-  using Say = std::function<void(std::string)>;
+  using Say = std::function<void(LogLevel, std::string)>;
   struct Parts {
     boost::asio::any_io_executor strand;
     api::Backend& backend;

@@ -27,7 +27,7 @@ void report(const Courier::Say& say, const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& e) {
-    say(fmt::format("webhooks failed: {}", e.what()));
+    say(LogLevel::kError, fmt::format("webhooks failed: {}", e.what()));
   }
 }
 

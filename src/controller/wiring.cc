@@ -47,14 +47,12 @@ std::string monitor_path(const Settings& settings) {
   return beside_database(settings, "monitor.log");
 }
 
-std::string reserve_path(const Settings& settings) {
-  return settings.database.space_reserve_mib == 0 ? "" : settings.database.path + ".reserve";
-}
-
 constexpr std::uint64_t mib(std::uint32_t count) { return std::uint64_t{count} << 20U; }
 
-EngineConfig engine_config(const Settings& settings, const ControllerId& me, bool alone) {
+EngineConfig engine_config(const Settings& settings, const ControllerId& me, store::Store& store) {
   EngineConfig config;
+  const bool alone = store.is_ours_alone();
+  config.open_reader = [&store] { return store.reader(); };
   config.me = me;
   config.policy = core::make_policy(settings);
   // A lease that nobody else could take needs no haste: loading millions of tasks takes a while.
@@ -64,6 +62,7 @@ EngineConfig engine_config(const Settings& settings, const ControllerId& me, boo
   config.retention.runs_for = hours(24) * settings.database.retain_runs_days;
   config.retention.runs_max = settings.database.retain_runs_max;
   config.retention.events_for = hours(24) * settings.database.retain_events_days;
+  config.retention.recoveries_for = hours(24) * settings.database.retain_recoveries_days;
   config.inbox_max = settings.controller.inbox_max;
   config.seed = static_cast<std::uint64_t>(wall_clock_now().us) ^
                 static_cast<std::uint64_t>(::getpid()) << 40U;
@@ -89,13 +88,12 @@ Wiring::Wiring(ControllerParts parts)
       monitor_log_(monitor_path(parts_.settings.settings),
                    mib(parts_.settings.settings.monitoring.monitor_log_mib)),
       metrics_(parts_.settings.settings.monitoring.metrics_enabled),
-      reserve_(reserve_path(parts_.settings.settings),
-               mib(parts_.settings.settings.database.space_reserve_mib)),
+      reserve_(reserve_of(parts_.settings.settings)),
       committer_(parts_.store->writer()),
-      engine_(engine_config(parts_.settings.settings, id_, parts_.store->is_ours_alone()),
-              committer_, waiters_, *this),
+      engine_(engine_config(parts_.settings.settings, id_, *parts_.store), committer_, waiters_,
+              *this),
       reads_(*parts_.store, parts_.settings.settings.database.pool_size),
-      webhooks_(*this, [this](std::string what) { say(std::move(what)); }),
+      webhooks_(*this, [this](LogLevel level, std::string what) { say(level, std::move(what)); }),
       work_(asio::make_work_guard(io_)) {}
 
 Wiring::~Wiring() { stop(); }
@@ -208,6 +206,7 @@ void Wiring::committed(const Batch& batch, Duration took) {
     if (wrote == MonitorLog::Wrote::kFailed) note_monitor_failed();
     if (wrote == MonitorLog::Wrote::kBehind && !monitor_failed_) fill_monitor_log();
   }
+  for (const Event& event : batch.events) tell_of(event);
   metrics_.count(batch, took);
 }
 
@@ -219,7 +218,8 @@ void Wiring::loaded(std::uint64_t last_event) {
 
 void Wiring::note_monitor_failed() {
   if (!monitor_failed_.exchange(true)) {
-    say("the monitor log cannot be written; what is missing is added from the database later");
+    say(LogLevel::kError,
+        "the monitor log cannot be written; what is missing is added from the database later");
   }
 }
 
@@ -243,14 +243,42 @@ asio::awaitable<void> Wiring::run_fill() {
   }
   monitor_fills_ = false;
   if (wrote == MonitorLog::Wrote::kFailed) co_return note_monitor_failed();
-  if (monitor_failed_.exchange(false)) say("the monitor log is written again, nothing is missing");
+  if (monitor_failed_.exchange(false)) {
+    say(LogLevel::kInfo, "the monitor log is written again, nothing is missing");
+  }
+}
+
+// Losses belong into the controller's own log, one line each.
+void Wiring::tell_of(const Event& event) {
+  const auto text_of = [&event](std::string_view key) {
+    for (const auto& [name, value] : event.data) {
+      if (key != name) continue;
+      if (const auto* text = std::get_if<std::string>(&value)) return *text;
+      return std::to_string(std::get<std::int64_t>(value));
+    }
+    return std::string{};
+  };
+  if (event.kind == EventKind::kWorkerOffline) {
+    const std::string tasks = text_of("tasks_requeued");
+    say(LogLevel::kWarn, fmt::format("worker {} lost; {} {} re-queued", event.worker.text, tasks,
+                                     tasks == "1" ? "task" : "tasks"));
+  } else if (event.kind == EventKind::kStateReconcileFix) {
+    std::string what = event.run ? to_text(*event.run) + ": " : "";
+    if (event.task) what = to_text(*event.task) + ": ";
+    say(LogLevel::kWarn, fmt::format("repaired: {}{}", what, text_of("what")));
+  } else if (event.kind == EventKind::kBrakeEngaged) {
+    say(LogLevel::kWarn,
+        "brake engaged: most workers fell silent at once; nothing is reclaimed "
+        "by silence until this controller has checked itself");
+  }
 }
 
 bool Wiring::make_space() {
   engine_.set_low_space(true);
   const bool given = reserve_.give_up();
-  say(given ? "the disk is full: the reserve is given up, new work is refused"
-            : "the disk is full and there is no reserve left: waiting for space");
+  say(LogLevel::kError,
+      given ? "the disk is full: the space reserve was released, new runs are refused"
+            : "the disk is full and there is no space reserve left: waiting for space");
   return given;
 }
 
@@ -263,8 +291,9 @@ asio::awaitable<void> Wiring::watch_space() {
     const bool enough = reserve_.hold();
     if (enough != engine_.low_space()) continue;
     engine_.set_low_space(!enough);
-    say(enough ? "there is space on the disk again: new work is taken"
-               : "the disk is almost full: new work is refused");
+    say(enough ? LogLevel::kInfo : LogLevel::kWarn,
+        enough ? "there is space on the disk again: new runs are accepted"
+               : "the disk is almost full: new runs are refused");
   }
 }
 
@@ -273,13 +302,13 @@ void Wiring::report_own_trouble(const char* what, const std::exception_ptr& erro
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& e) {
-    say(fmt::format("{} failed: {}", what, e.what()));
+    say(LogLevel::kError, fmt::format("{} failed: {}", what, e.what()));
   }
 }
 
-void Wiring::say(std::string what) {
+void Wiring::say(LogLevel level, std::string what) {
   const std::scoped_lock lock(log_guard_);
-  parts_.log(what);
+  parts_.log(level, what);
 }
 
 std::expected<std::unique_ptr<Controller>, std::string> Controller::start(ControllerParts parts) {

@@ -60,6 +60,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   boost::asio::awaitable<api::Delivery> try_webhook(store::WebhookRow webhook) override;
   boost::asio::awaitable<api::Asked<core::Explanation>> explain(TaskId task) override;
   boost::asio::awaitable<api::Asked<std::vector<api::QueueDepth>>> queues() override;
+  boost::asio::awaitable<api::Asked<api::ReconcileReport>> reconcile() override;
   boost::asio::awaitable<store::Result<void>> read(Read read) override;
   api::EventFeed& events() override { return hub_; }
   api::Health health() const override;
@@ -73,7 +74,8 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   void loaded(std::uint64_t last_event) override;
   void committed(const Batch& batch, Duration took) override;
   bool make_space() override;
-  void say(std::string what) override;
+  void audited(const api::ReconcileReport& report) override { metrics_.count(report); }
+  void say(LogLevel level, std::string what) override;
 
  private:
   std::expected<api::AccessPolicy, std::string> access_policy(bool loopback);
@@ -86,6 +88,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   boost::asio::awaitable<void> run_fill();
   void fill_monitor_log();
   void note_monitor_failed();
+  void tell_of(const Event& event);
   void report_own_trouble(const char* what, const std::exception_ptr& error);
   api::UnservedError unserved(Engine::Refused why) const;
 

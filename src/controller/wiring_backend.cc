@@ -22,6 +22,7 @@ namespace {
 
 // Longer than any commit that still has hope. Whether it will happen is not known then.
 constexpr Duration kAnswerLimit = seconds(30);
+constexpr Duration kReconcileLimit = minutes(10);
 const api::UnservedError kNoAnswer{api::Unserved::kUnknown,
                                    "the database did not take the write in time: it may still "
                                    "happen",
@@ -56,7 +57,9 @@ api::UnservedError Wiring::unserved(Engine::Refused why) const {
     return {api::Unserved::kBusy, "too many requests wait for the engine", seconds(1)};
   }
   if (!engine_.store_well() && engine_.term().value > 0) {
-    return {api::Unserved::kNoStore, "the database can not be written at the moment", seconds(2)};
+    const std::string trouble = engine_.trouble();
+    return {api::Unserved::kNoStore,
+            trouble.empty() ? "the database cannot be written at the moment" : trouble, seconds(2)};
   }
   return {api::Unserved::kNotLeader, "this controller does not lead now", millis(500)};
 }
@@ -159,6 +162,18 @@ asio::awaitable<api::Asked<std::vector<api::QueueDepth>>> Wiring::queues() {
       [](core::State& state, Instant) { return core::queue_depths(state); });
 }
 
+asio::awaitable<api::Asked<api::ReconcileReport>> Wiring::reconcile() {
+  using Answer = api::Asked<api::ReconcileReport>;
+  auto slot = std::make_shared<Slot<Answer>>(co_await asio::this_coro::executor);
+  const auto done = [slot](Answer answer) { slot->give(std::move(answer)); };
+  if (const auto error = submit(ReconcileAsked{done})) co_return std::unexpected(*error);
+  auto answer = co_await slot->take(kReconcileLimit);
+  if (answer) co_return std::move(*answer);
+  co_return std::unexpected(api::UnservedError{
+      api::Unserved::kBusy, "the check is not finished yet; its result will be in the event log",
+      seconds(30)});
+}
+
 asio::awaitable<store::Result<void>> Wiring::read(Read read) { return reads_.run(std::move(read)); }
 
 asio::awaitable<std::string> Wiring::metrics() {
@@ -191,8 +206,16 @@ api::Health Wiring::health() const {
   health.brake_engaged = live.brake;
   health.inbox = engine_.inbox_size();
   health.version = version();
-  if (!health.store_connected) health.detail = "the database can not be written";
+  health.damaged = engine_.damaged();
+  if (!health.damaged.empty()) {
+    health.detail = std::to_string(health.damaged.size()) +
+                    " damaged rows in the database; what depends on them is set aside";
+  }
   if (engine_.low_space()) health.detail = "the disk under the database is almost full";
+  if (!health.store_connected) {
+    const std::string trouble = engine_.trouble();
+    health.detail = trouble.empty() ? "the database cannot be written" : trouble;
+  }
   return health;
 }
 

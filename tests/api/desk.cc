@@ -11,6 +11,7 @@
 #include "codec/event_json.h"
 #include "core/depths.h"
 #include "core/load.h"
+#include "core/reconcile.h"
 #include "core/step.h"
 #include "store/memory/open.h"
 
@@ -150,6 +151,16 @@ asio::awaitable<Asked<core::Explanation>> Desk::explain(TaskId task) {
 asio::awaitable<Asked<std::vector<QueueDepth>>> Desk::queues() {
   if (unserved) co_return std::unexpected(*unserved);
   co_return core::queue_depths(*state);
+}
+
+asio::awaitable<Asked<ReconcileReport>> Desk::reconcile() {
+  if (unserved) co_return std::unexpected(*unserved);
+  ReconcileReport report;
+  for (core::Finding& finding : core::check_state(*state, core::Depth::kThorough)) {
+    report.findings.push_back(std::move(finding.what));
+  }
+  report.runs = state->runs.size();
+  co_return report;
 }
 
 asio::awaitable<store::Result<void>> Desk::read(Read read) {

@@ -52,6 +52,7 @@ class Desk : public Backend {
   boost::asio::awaitable<Delivery> try_webhook(store::WebhookRow webhook) override;
   boost::asio::awaitable<Asked<core::Explanation>> explain(TaskId task) override;
   boost::asio::awaitable<Asked<std::vector<QueueDepth>>> queues() override;
+  boost::asio::awaitable<Asked<ReconcileReport>> reconcile() override;
   boost::asio::awaitable<store::Result<void>> read(Read read) override;
   EventFeed& events() override { return feed; }
   Health health() const override;

@@ -23,6 +23,7 @@ void walk_system(Client& client) {
   client.get("/api/webhooks");
   client.post("/api/webhooks/ci/test");
   client.erase("/api/webhooks/ci");
+  EXPECT_EQ(client.post("/api/reconcile").status, 200);
   client.post("/api/queues/slow/pause");
   client.post("/api/queues/slow/resume");
 }
@@ -98,6 +99,8 @@ void walk_worker(Client& client) {
   for (const char* act : {"cordon", "uncordon", "drain", "reset-state"}) {
     EXPECT_EQ(client.post(fmt::format("/api/workers/w1/{}", act)).status, 200) << act;
   }
+  EXPECT_EQ(client.erase("/api/workers/w1").status, 204);
+  EXPECT_EQ(client.get("/api/workers/w1").status, 404);
 }
 
 TEST(OpenApi, EveryRouteIsAnsweredAndEveryAnswerHasItsSchema) {

@@ -33,12 +33,12 @@ class Couriers : public ::testing::Test {
     const store::WebhookRow written = row;
     asio::co_spawn(io_, desk_.write(api::WriteWebhook{written}), asio::detached);
     run_until([&] { return stored().has_value(); });
-    auto courier =
-        std::make_shared<Courier>(Courier::Parts{io_.get_executor(),
-                                                 desk_,
-                                                 [this](std::string what) { said_ = what; },
-                                                 {millis(1), millis(4), 3}},
-                                  std::move(row));
+    auto courier = std::make_shared<Courier>(
+        Courier::Parts{io_.get_executor(),
+                       desk_,
+                       [this](LogLevel, std::string what) { said_ = what; },
+                       {millis(1), millis(4), 3}},
+        std::move(row));
     asio::co_spawn(io_, Courier::run(courier), asio::detached);
     return courier;
   }

@@ -18,6 +18,11 @@ TestServer::TestServer(Options options) : options_(std::move(options)) { start()
 TestServer::~TestServer() { stop(); }
 
 void TestServer::start() {
+  start_without_waiting();
+  ASSERT_TRUE(eventually("/readyz", "status", "ok"));
+}
+
+void TestServer::start_without_waiting() {
   LoadRequest request;
   request.flags = options_.flags;
   request.flags.push_back("--controller.listen=127.0.0.1:0");
@@ -33,10 +38,13 @@ void TestServer::start() {
   parts.settings = std::move(*loaded);
   parts.id = "test";
   parts.store = std::move(*store);
+  parts.log = [log = log_](LogLevel level, const std::string& line) {
+    const std::scoped_lock lock(log->guard);
+    log->lines.emplace_back(level, line);
+  };
   auto started = Controller::start(std::move(parts));
   ASSERT_TRUE(started) << started.error();
   controller_ = std::move(*started);
-  ASSERT_TRUE(eventually("/readyz", "status", "ok"));
 }
 
 void TestServer::stop() { controller_.reset(); }
@@ -64,6 +72,27 @@ TestServer::Answer TestServer::get(const std::string& target) {
   net::Call request;
   request.target = target;
   return call(std::move(request));
+}
+
+TestServer::Answer TestServer::remove(const std::string& target) {
+  net::Call request;
+  request.method = net::Method::kDelete;
+  request.target = target;
+  return call(std::move(request));
+}
+
+bool TestServer::logged(LogLevel level, const std::string& part) {
+  const Instant until = boot_clock_now() + seconds(60);
+  while (boot_clock_now() < until) {
+    {
+      const std::scoped_lock lock(log_->guard);
+      for (const auto& [at, line] : log_->lines) {
+        if (at == level && line.find(part) != std::string::npos) return true;
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
 }
 
 TestServer::Answer TestServer::post(const std::string& target, const std::string& body,

@@ -5,7 +5,9 @@
 // Each test has its own. `again()` stops it and starts a new one on the same database.
 
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include <boost/json.hpp>
 
@@ -28,6 +30,7 @@ class TestServer {
   ~TestServer();
 
   void start();
+  void start_without_waiting();
   void stop();
   void again() { stop(), start(); }
 
@@ -42,17 +45,26 @@ class TestServer {
     net::Headers headers;
   };
   Answer get(const std::string& target);
+  Answer remove(const std::string& target);
   Answer post(const std::string& target, const std::string& body = {}, net::Headers headers = {});
 
   // Submits a DAG given as the JSON of its tasks; its run id.
   std::string submit(const std::string& tasks, const std::string& key = {});
   // Asks until the value at `key` of the answer is as wanted; false: not within a minute.
   bool eventually(const std::string& target, const std::string& key, const std::string& wanted);
+  // Whether the controller's own log has, or gets within a minute, such a line at this level.
+  bool logged(LogLevel level, const std::string& part);
 
  private:
   Answer call(net::Call call);
 
+  struct Log {
+    std::mutex guard;
+    std::vector<std::pair<LogLevel, std::string>> lines;
+  };
+
   Options options_;
+  std::shared_ptr<Log> log_ = std::make_shared<Log>();
   cli::local::TempFolder folder_;
   std::unique_ptr<Controller> controller_;
 };

@@ -47,5 +47,19 @@ kill -9 "$controller"
 wait "$controller" 2>/dev/null || true
 start
 [[ "$(api /api/runs/r1 | jq -r .state)" == Completed ]] || fail "a finished run was lost"
+
+# A controller starts on a full disk too: it releases the reserve that the last one has left.
+reserved() { [[ -e "$data/vortex.db.reserve" ]]; }
+eventually reserved
+kill "$controller"
+wait "$controller" 2>/dev/null || true
+dd if=/dev/zero of="$data/others" bs=1M 2>/dev/null || true
+dd if=/dev/zero of="$data/others" bs=1 count=8192 oflag=append conv=notrunc 2>/dev/null || true
+start
+reserved && fail "the reserve was not released"
+[[ "$(submit)" == 503 ]] || fail "a new run was accepted on a full disk"
+[[ "$(api /api/runs/r1 | jq -r .state)" == Completed ]] || fail "a finished run was lost"
+rm "$data/others"
+eventually taken
 "$vortex" db check --database.path="$data/vortex.db" || fail "the database is not sound"
 echo "full disk: ok"
