@@ -17,6 +17,9 @@ void Tables::apply(const RowBatch& rows) {
   for (const auto& row : rows.dead_letters) dead_letters_[row.attempt] = row;
   for (const auto& row : rows.leases) leases_[row.partition] = row;
   for (const auto& row : rows.queues) queues_[row.name] = row;
+  for (const JournalRow& row : rows.journals) {
+    row.forgotten ? void(journals_.erase(row.supervisor)) : void(journals_[row.supervisor] = row);
+  }
   if (rows.counters) counters_ = *rows.counters;
 }
 
@@ -37,6 +40,8 @@ void Tables::apply_task_data(const TaskDataRow& row) {
   kept.epoch = row.epoch;
   if (row.checkpoint) kept.checkpoint = row.checkpoint;
   if (row.outputs) kept.outputs = row.outputs;
+  if (row.uploaded) kept.uploaded = row.uploaded;
+  if (kept.uploaded && kept.uploaded->number == 0) kept.uploaded.reset();
 }
 
 StoreImage Tables::image() const {
@@ -52,6 +57,7 @@ StoreImage Tables::image() const {
   for (const auto& [id, row] : machines_) image.machines.push_back(row);
   for (const auto& [id, row] : leases_) image.leases.push_back(row);
   for (const auto& [id, row] : queues_) image.queues.push_back(row);
+  for (const auto& [id, row] : journals_) image.journals.push_back(row);
   for (const auto& [id, row] : dead_letters_) {
     if (row.state == DeadLetterState::kOpen) image.dead_letters.push_back(row);
   }

@@ -49,6 +49,7 @@ class Tables {
   std::map<Attempt, DeadLetterRow> dead_letters_;
   std::map<PartitionKey, PartitionLeaseRow> leases_;
   std::map<std::string, QueueRow> queues_;
+  std::map<std::string, JournalRow> journals_;
   CounterRow counters_;
   std::uint32_t live_runs_ = 0;
 };

@@ -38,6 +38,9 @@ struct ControllerSettings {
   Duration worker_queue_ttl{};
   std::uint32_t crash_limit = 0;
   std::uint32_t worker_cordon_after = 0;
+  std::uint32_t flapping_losses = 0;  // 0: nobody is called flapping
+  Duration flapping_window{};
+  std::uint32_t checkpoint_max_mib = 0;
   Duration reconnect_grace{};
   Duration reconcile_interval{};
   Duration partition_lease{};

@@ -18,6 +18,7 @@ class Batch {
  public:
   void add(core::Effects&& effects, Instant now);
   void add(store::LogChunk chunk) { commit_.logs.push_back(std::move(chunk)); }
+  void add(store::CheckpointPiece piece) { commit_.pieces.push_back(std::move(piece)); }
   void add(store::TokenRow row) { commit_.tokens.push_back(std::move(row)); }
   void add(store::WebhookRow row) { commit_.webhooks.push_back(std::move(row)); }
   void add(store::WebhookStep step) { commit_.webhook_steps.push_back(std::move(step)); }

@@ -66,6 +66,7 @@ constexpr std::array<std::pair<EventKind, std::string_view>, kKinds> kKindTexts{
     {EventKind::kStateDamaged, "state_damaged"},
     {EventKind::kWorkerDeleted, "worker_deleted"},
     {EventKind::kLeaseForgotten, "lease_forgotten"},
+    {EventKind::kWorkerFlapping, "worker_flapping"},
 }};
 
 consteval bool every_kind_at_its_place() {

@@ -72,6 +72,7 @@ enum class EventKind : std::uint8_t {
   kStateDamaged,
   kWorkerDeleted,
   kLeaseForgotten,
+  kWorkerFlapping,
   kCount,
 };
 

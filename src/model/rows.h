@@ -89,8 +89,9 @@ struct TaskRow {  // key: id
 struct TaskDataRow {
   TaskId id;
   Epoch epoch;
-  std::optional<std::string> checkpoint;  // unset: leave as it is
-  std::optional<std::string> outputs;     // unset: leave as it is
+  std::optional<std::string> checkpoint = {};  // unset: leave as it is
+  std::optional<std::string> outputs = {};     // unset: leave as it is
+  std::optional<CheckpointRef> uploaded = {};  // unset: leave as it is; number 0: none
 };
 
 struct AttemptRow {  // key: attempt; written once, when it ends
@@ -115,6 +116,8 @@ struct WorkerRow {  // key: info->id
   Instant registered_at;
   Instant last_heartbeat;  // kNever: none yet
   std::uint32_t times_lost = 0;
+  std::vector<Instant> lost_lately = {};  // the newest losses, oldest first
+  Incarnation end_told = {};              // the newest life whose end is in the monitor log
 };
 
 struct MachineRow {  // key: id
@@ -164,6 +167,15 @@ struct QueueRow {  // key: name
   bool paused = false;
 };
 
+// How far the journal of a supervisor has been taken over: what is sent twice counts once.
+struct JournalRow {        // key: supervisor
+  std::string supervisor;  // machine and name
+  std::string journal;     // a new one begins its numbers anew
+  std::uint64_t last = 0;  // the newest entry that was taken
+  Instant at;
+  bool forgotten = false;  // the row is removed
+};
+
 struct CounterRow {  // one row
   RunId next_run{1};
   RecoveryId next_recovery{1};
@@ -185,6 +197,7 @@ struct RowBatch {
   std::vector<DeadLetterRow> dead_letters;
   std::vector<PartitionLeaseRow> leases;
   std::vector<QueueRow> queues;
+  std::vector<JournalRow> journals = {};
   std::optional<CounterRow> counters;
   // Forgotten: deleted before the rows above are written, so one that comes back is there again.
   std::vector<WorkerId> workers_gone;
@@ -227,6 +240,7 @@ struct StoreImage {
   std::vector<MachineRow> machines;
   std::vector<PartitionLeaseRow> leases;
   std::vector<QueueRow> queues;
+  std::vector<JournalRow> journals = {};
   std::vector<KeyRow> keys;                 // of finished runs too
   std::vector<DeadLetterRow> dead_letters;  // open ones
   std::vector<DamagedRow> damaged;

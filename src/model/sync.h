@@ -43,6 +43,13 @@ struct HeldTask {
   std::optional<std::uint64_t> output_bytes = {};
 };
 
+// A checkpoint that is kept in pieces beside the rows: which upload brought it, and its size.
+struct CheckpointRef {
+  std::uint64_t number = 0;  // 0: none
+  std::uint64_t bytes = 0;
+  friend bool operator==(const CheckpointRef&, const CheckpointRef&) = default;
+};
+
 struct Started {};
 struct Checkpoint {
   std::string data;
@@ -114,6 +121,7 @@ struct Assignment {
   Duration execution_timeout;
   std::string checkpoint;
   Duration kill_grace;  // from TERM to KILL; zero: the worker's own
+  CheckpointRef uploaded = {};  // instead: too large for an answer, to be fetched before the start
 };
 
 struct StopOrder {

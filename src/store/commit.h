@@ -28,6 +28,16 @@ struct LogChunk {
   std::string data;
 };
 
+// A part of a checkpoint that is too large for a row. A piece that is there already changes
+// nothing; the first one of an upload removes what an unfinished upload of that task left.
+struct CheckpointPiece {  // key: (task, upload, offset)
+  TaskId task;
+  std::uint64_t upload = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+  std::string data;  // packed (store/packed.h) when that is shorter than `size`
+};
+
 enum class Role : std::uint8_t { kViewer, kSubmitter, kOperator, kWorker, kAdmin };
 
 struct TokenRow {  // key: name
@@ -82,6 +92,7 @@ struct Commit {
   RowBatch rows;
   EventBlock events;
   std::vector<LogChunk> logs;
+  std::vector<CheckpointPiece> pieces = {};
   std::vector<TokenRow> tokens;
   std::vector<WebhookRow> webhooks;
   std::vector<WebhookStep> webhook_steps;  // after `webhooks`

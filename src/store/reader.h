@@ -125,6 +125,16 @@ struct LogRequest {
   bool from_end = false;  // the last bytes_max bytes instead
 };
 
+struct CheckpointText {
+  std::string data;          // the piece that begins where was asked; empty: there is none
+  std::uint64_t stored = 0;  // bytes of this upload that are there
+};
+struct CheckpointRequest {
+  TaskId task;
+  std::uint64_t upload = 0;
+  std::uint64_t offset = 0;
+};
+
 struct EventLines {
   std::uint64_t first_seq = 0;  // 0: none
   std::uint64_t last_seq = 0;
@@ -157,6 +167,7 @@ class Reader {
   virtual Result<std::optional<TaskDataRow>> task_data(TaskId id) = 0;
   virtual Result<std::vector<AttemptRow>> attempts(TaskId id) = 0;  // oldest first, at most 1,000
   virtual Result<LogText> log(const LogRequest& request) = 0;
+  virtual Result<CheckpointText> checkpoint(const CheckpointRequest& request) = 0;
   virtual Result<Page<WorkerView>> workers(const WorkerFilter& filter, const PageRequest& page) = 0;
   virtual Result<std::optional<WorkerView>> worker(const WorkerId& id) = 0;
   virtual Result<std::vector<MachineRow>> machines() = 0;

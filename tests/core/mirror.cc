@@ -33,6 +33,8 @@ void Mirror::apply_data(const TaskDataRow& row) {
   known.epoch = row.epoch;
   if (row.checkpoint) known.checkpoint = row.checkpoint;
   if (row.outputs) known.outputs = row.outputs;
+  if (row.uploaded) known.uploaded = row.uploaded;
+  if (known.uploaded && known.uploaded->number == 0) known.uploaded.reset();
 }
 
 void Mirror::apply(const RowBatch& rows) {
@@ -56,6 +58,9 @@ void Mirror::apply(const RowBatch& rows) {
   for (const DeadLetterRow& row : rows.dead_letters) dead_letters[row.attempt] = row;
   for (const PartitionLeaseRow& row : rows.leases) leases[row.partition] = row;
   for (const QueueRow& row : rows.queues) queues[row.name] = row;
+  for (const JournalRow& row : rows.journals) {
+    row.forgotten ? void(journals.erase(row.supervisor)) : void(journals[row.supervisor] = row);
+  }
   if (rows.counters) counters = *rows.counters;
   expect_counts();
 }
@@ -117,6 +122,7 @@ StoreImage Mirror::image() const {
   for (const auto& [id, row] : machines) image.machines.push_back(row);
   for (const auto& [key, row] : leases) image.leases.push_back(row);
   for (const auto& [name, row] : queues) image.queues.push_back(row);
+  for (const auto& [name, row] : journals) image.journals.push_back(row);
   for (const auto& [attempt, row] : dead_letters) {
     if (row.state == DeadLetterState::kOpen) image.dead_letters.push_back(row);
   }
@@ -127,7 +133,7 @@ bool is_empty(const RowBatch& rows) {
   return rows.runs.empty() && rows.tasks.empty() && rows.task_data.empty() &&
          rows.attempts.empty() && rows.workers.empty() && rows.machines.empty() &&
          rows.recoveries.empty() && rows.recovery_items.empty() && rows.dead_letters.empty() &&
-         rows.leases.empty() && rows.queues.empty() && !rows.counters &&
+         rows.leases.empty() && rows.queues.empty() && rows.journals.empty() && !rows.counters &&
          rows.workers_gone.empty() && rows.machines_gone.empty() && rows.leases_gone.empty();
 }
 

@@ -34,6 +34,7 @@ class Mirror {
   std::map<Attempt, DeadLetterRow> dead_letters;
   std::map<PartitionKey, PartitionLeaseRow> leases;
   std::map<std::string, QueueRow> queues;
+  std::map<std::string, JournalRow> journals;
   CounterRow counters;
 
  private:

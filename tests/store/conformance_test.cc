@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "store/packed.h"
 #include "tests/store/bed.h"
 #include "tests/store/dump.h"
 #include "tests/store/rows.h"
@@ -178,7 +179,71 @@ TEST_P(StoreTest, UnsetTaskDataLeavesWhatIsStored) {
       {.id = task_id(1, 0), .epoch = {2}, .checkpoint = std::nullopt, .outputs = "{}"});
   put(made);
   EXPECT_EQ(show(bed.reader()->task_data(task_id(1, 0))),
-            "r1-L0-0 epoch=2 checkpoint='c1' outputs='{}'");
+            "r1-L0-0 epoch=2 checkpoint='c1' outputs='{}' upload=0/0");
+}
+
+TEST_P(StoreTest, PiecesOfACheckpointAreReadBackUntilANewerOneTakesItsPlace) {
+  put_run(run_row(1, sample_plan("thumbs")));
+  const TaskId task = task_id(1, 0);
+  const std::string large(5'000, 'x');
+  Packer packer;
+  Commit made = commit();
+  made.pieces.push_back({task, 7, 0, large.size(), std::string(packer.pack(large))});
+  made.pieces.push_back({task, 7, 5'000, 3, "end"});
+  put(made);
+  made.pieces = {{task, 7, 5'000, 3, "END"}};  // said twice
+  put(made);
+  EXPECT_EQ(bed.reader()->checkpoint({task, 7, 0})->data, large);
+  EXPECT_EQ(bed.reader()->checkpoint({task, 7, 5'000})->data, "end");
+  EXPECT_EQ(bed.reader()->checkpoint({task, 7, 0})->stored, 5'003U);
+  EXPECT_EQ(bed.reader()->checkpoint({task, 8, 0})->stored, 0U);
+
+  Commit kept = commit();
+  kept.rows.task_data.push_back(
+      {.id = task, .epoch = {1}, .checkpoint = "", .uploaded = CheckpointRef{7, 5'003}});
+  put(kept);
+  EXPECT_EQ((*bed.reader()->task_data(task))->uploaded, (CheckpointRef{7, 5'003}));
+  ASSERT_EQ((*bed.writer().run_image({1}))->data.size(), 1U);
+  EXPECT_EQ((*bed.writer().run_image({1}))->data[0].uploaded, (CheckpointRef{7, 5'003}));
+
+  // An upload that is not finished leaves the one that counts alone, but not another unfinished
+  // one.
+  made.pieces = {{task, 8, 0, 3, "new"}};
+  put(made);
+  made.pieces = {{task, 9, 0, 3, "NEW"}};
+  put(made);
+  EXPECT_EQ(bed.reader()->checkpoint({task, 7, 0})->stored, 5'003U);
+  EXPECT_EQ(bed.reader()->checkpoint({task, 8, 0})->stored, 0U);
+  EXPECT_EQ(bed.reader()->checkpoint({task, 9, 0})->stored, 3U);
+
+  kept.rows.task_data = {{.id = task, .epoch = {1}, .uploaded = CheckpointRef{9, 3}}};
+  put(kept);
+  EXPECT_EQ(bed.reader()->checkpoint({task, 7, 0})->stored, 0U);
+  kept.rows.task_data = {{.id = task, .epoch = {1}, .uploaded = CheckpointRef{}}};
+  put(kept);
+  EXPECT_EQ(bed.reader()->checkpoint({task, 9, 0})->stored, 0U);
+  EXPECT_FALSE((*bed.reader()->task_data(task))->uploaded);
+}
+
+TEST_P(StoreTest, JournalsOfSupervisorsAndLossesOfWorkersAreInTheImage) {
+  Commit made = commit();
+  made.rows.journals = {{"host/a", "j1", 5, made.now, false}, {"host/b", "j2", 9, made.now, false}};
+  WorkerRow worker = worker_row("worker-1", WorkerState::kIdle);
+  worker.lost_lately = {Instant{11}, Instant{22}};
+  worker.end_told = {33};
+  made.rows.workers.push_back(worker);
+  put(made);
+  made = commit();
+  made.rows.journals = {{"host/a", "j1", 6, made.now, false}, {"host/b", "j2", 9, made.now, true}};
+  put(made);
+  const auto image = bed.writer().image();
+  ASSERT_TRUE(image);
+  ASSERT_EQ(image->journals.size(), 1U);
+  EXPECT_EQ(image->journals[0].supervisor, "host/a");
+  EXPECT_EQ(image->journals[0].last, 6U);
+  ASSERT_EQ(image->workers.size(), 1U);
+  EXPECT_EQ(image->workers[0].lost_lately, worker.lost_lately);
+  EXPECT_EQ(image->workers[0].end_told, (Incarnation{33}));
 }
 
 TEST_P(StoreTest, AttemptsAreCountedPerWorkerOnce) {

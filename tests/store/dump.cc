@@ -52,8 +52,10 @@ std::string show(const TaskRow& row) {
 }
 
 std::string show(const TaskDataRow& row) {
-  return fmt::format("{} epoch={} checkpoint={} outputs={}", to_text(row.id), row.epoch.value,
-                     text_of(row.checkpoint), text_of(row.outputs));
+  const CheckpointRef uploaded = row.uploaded.value_or(CheckpointRef{});
+  return fmt::format("{} epoch={} checkpoint={} outputs={} upload={}/{}", to_text(row.id),
+                     row.epoch.value, text_of(row.checkpoint), text_of(row.outputs),
+                     uploaded.number, uploaded.bytes);
 }
 
 std::string show(const AttemptRow& row) {
@@ -64,13 +66,20 @@ std::string show(const AttemptRow& row) {
 }
 
 std::string show(const WorkerRow& row) {
-  return fmt::format("[{}] inc={} {} suspect={} cordoned={} {} {} lost={}", show(*row.info),
-                     row.incarnation.value, to_text(row.state), row.suspect, row.cordoned,
-                     when(row.registered_at), when(row.last_heartbeat), row.times_lost);
+  std::string lost;
+  for (const Instant at : row.lost_lately) lost += " " + when(at);
+  return fmt::format("[{}] inc={} {} suspect={} cordoned={} {} {} lost={}{} told={}",
+                     show(*row.info), row.incarnation.value, to_text(row.state), row.suspect,
+                     row.cordoned, when(row.registered_at), when(row.last_heartbeat),
+                     row.times_lost, lost, row.end_told.value);
 }
 
 std::string show(const MachineRow& row) {
   return fmt::format("{} online={} since={}", row.id.text, row.online, when(row.since));
+}
+
+std::string show(const JournalRow& row) {
+  return fmt::format("{} {} last={} {}", row.supervisor, row.journal, row.last, when(row.at));
 }
 
 std::string show(const QueueRow& row) { return fmt::format("{} paused={}", row.name, row.paused); }
@@ -163,8 +172,8 @@ std::string show(const RunImage& image) {
 
 std::string show(const StoreImage& image) {
   return show(image.counters) + "\n" + show(image.runs) + show(image.workers) +
-         show(image.machines) + show(image.leases) + show(image.queues) + show(image.keys) +
-         show(image.dead_letters);
+         show(image.machines) + show(image.leases) + show(image.queues) + show(image.journals) +
+         show(image.keys) + show(image.dead_letters);
 }
 
 }  // namespace vortex::store::testing

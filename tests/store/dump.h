@@ -17,6 +17,7 @@ std::string show(const TaskDataRow& row);
 std::string show(const AttemptRow& row);
 std::string show(const WorkerRow& row);
 std::string show(const MachineRow& row);
+std::string show(const JournalRow& row);
 std::string show(const QueueRow& row);
 std::string show(const PartitionLeaseRow& row);
 std::string show(const DeadLetterRow& row);

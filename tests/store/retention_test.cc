@@ -45,6 +45,7 @@ class RetentionTest : public ::testing::TestWithParam<Backend> {
     item.task = task;
     made.rows.recovery_items.push_back(item);
     made.logs.push_back({.attempt = {task, {1}}, .offset = 0, .data = "hello"});
+    made.pieces.push_back({task, 1, 0, 5, "state"});
     put(made);
   }
   void expire(std::uint64_t id) {
@@ -60,6 +61,7 @@ class RetentionTest : public ::testing::TestWithParam<Backend> {
     EXPECT_EQ(show(reader->task_data(task)), "none");
     EXPECT_EQ(show(reader->attempts(task)), "");
     EXPECT_EQ(reader->log({.attempt = {task, {1}}})->size, 0U);
+    EXPECT_EQ(reader->checkpoint({task, 1, 0})->stored, 0U);
     EXPECT_TRUE(reader->recovery_items({id}, {})->items.empty());
     EXPECT_FALSE(*bed.writer().run_image({id}));
     TaskFilter of_run;

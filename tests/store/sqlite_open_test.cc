@@ -24,6 +24,16 @@ Result<std::unique_ptr<Store>> open_at(const std::string& path) {
   return open_sqlite(options);
 }
 
+std::string newest_layout() { return fmt::format("{}\n", sqlite::known_version()); }
+
+Fault fault_at(const std::string& path) {
+  const auto opened = open_at(path);
+  EXPECT_FALSE(opened);
+  return opened ? Fault::kUnknown : opened.error().fault;
+}
+
+std::string newest_layout() { return fmt::format("{}\n", sqlite::known_version()); }
+
 Fault fault_at(const std::string& path) {
   const auto opened = open_at(path);
   EXPECT_FALSE(opened);
@@ -51,9 +61,10 @@ TEST(SqliteOpen, EmptyFileIsMigratedToTheNewestLayout) {
 TEST(SqliteOpen, FileOfTheFirstLayoutIsBroughtToTheNewestWithAllThatIsInIt) {
   const TempFolder folder;
   const std::string path = folder.file("v.db");
-  sqlite3_shell(path, first_layout() +
-                          "INSERT INTO queues VALUES ('slow', 1); PRAGMA user_version = 1;"
-                          "PRAGMA application_id = 0x56525458;");
+  sqlite3_shell(path, fmt::format("{} PRAGMA application_id = {}; PRAGMA user_version = 1;"
+                                  "INSERT INTO queues VALUES ('slow', 1);"
+                                  "INSERT INTO task_data VALUES (16777216, 1, 'saved', NULL);",
+                                  sqlite::migration(1), 0x56525458));
   const auto store = open_at(path);
   ASSERT_TRUE(store);
   EXPECT_EQ(sqlite3_shell(path, "PRAGMA user_version;"), newest_layout());
@@ -62,6 +73,10 @@ TEST(SqliteOpen, FileOfTheFirstLayoutIsBroughtToTheNewestWithAllThatIsInIt) {
   EXPECT_TRUE((*reader)->webhooks().has_value());
   ASSERT_EQ((*reader)->queues()->size(), 1U);
   EXPECT_EQ((*reader)->queues()->front().name, "slow");
+  const auto data = (*reader)->task_data({.run = {1}, .index = 0});
+  ASSERT_TRUE(data && *data);
+  EXPECT_EQ((*data)->checkpoint, "saved");
+  EXPECT_FALSE((*data)->uploaded);
 }
 
 TEST(SqliteOpen, NewerLayoutIsRefusedAndLeftAlone) {

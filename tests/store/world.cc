@@ -159,7 +159,11 @@ void World::keep_data(Commit& commit) {
   if (rng_.chance(500)) row.checkpoint = fmt::format("at {}", rng_.below(100));
   if (rng_.chance(300)) row.checkpoint = "";
   if (rng_.chance(500)) row.outputs = R"({"n":1})";
+  if (rng_.chance(300)) row.uploaded = CheckpointRef{.number = rng_.below(4), .bytes = 7};
   commit.rows.task_data.push_back(row);
+  if (rng_.chance(500)) return;
+  const std::uint64_t offset = rng_.below(2) * 7;
+  commit.pieces.push_back({row.id, 1 + rng_.below(3), offset, 7, fmt::format("piece-{}", offset)});
 }
 
 void World::change_worker(Commit& commit) {
@@ -177,6 +181,8 @@ void World::change_worker(Commit& commit) {
   if (rng_.chance(500)) {  // the same life again: only a heartbeat
     row.last_heartbeat = now_ + millis(1);
     row.times_lost = static_cast<std::uint32_t>(rng_.below(4));
+    row.lost_lately.assign(row.times_lost, now_);
+    row.end_told = {rng_.below(9)};
     commit.rows.workers.push_back(row);
   }
   commit.rows.machines.push_back({MachineId{"machine-1"}, rng_.chance(500), now_});
@@ -218,6 +224,11 @@ void World::change_small(Commit& commit) {
                                 .epoch = {rng_.below(9)},
                                 .expires_at = now_});
   commit.rows.queues.push_back({fmt::format("queue-{}", rng_.below(3)), rng_.chance(500)});
+  commit.rows.journals.push_back({.supervisor = fmt::format("host/s{}", rng_.below(3)),
+                                  .journal = fmt::format("j{}", rng_.below(2)),
+                                  .last = rng_.below(100),
+                                  .at = now_,
+                                  .forgotten = rng_.chance(200)});
   commit.tokens.push_back({.name = fmt::format("token-{}", rng_.below(3)),
                            .role = static_cast<Role>(rng_.below(5)),
                            .hash = "abc",

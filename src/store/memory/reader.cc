@@ -8,6 +8,7 @@
 #include "store/cursor.h"
 #include "store/keys.h"
 #include "store/memory/views.h"
+#include "store/packed.h"
 
 namespace vortex::store::memory {
 namespace {
@@ -120,6 +121,22 @@ class MemoryReader final : public Reader {
       rows.back().attempt.task = tables_.shown(id);
     }
     return rows;
+  }
+
+  Result<CheckpointText> checkpoint(const CheckpointRequest& request) override {
+    const Lock lock(shared_.mutex);
+    CheckpointText text;
+    if (tables_.is_doomed(request.task)) return text;
+    for (auto it = tables_.pieces.lower_bound({request.task, request.upload, 0});
+         it != tables_.pieces.end() && it->second.task == request.task &&
+         it->second.upload == request.upload;
+         ++it) {
+      const CheckpointPiece& piece = it->second;
+      text.stored = piece.offset + piece.size;
+      if (piece.offset != request.offset) continue;
+      text.data = piece.data.size() < piece.size ? unpack(piece.data).value_or("") : piece.data;
+    }
+    return text;
   }
 
   Result<LogText> log(const LogRequest& request) override {

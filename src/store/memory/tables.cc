@@ -79,6 +79,7 @@ void Tables::apply(const Commit& commit) {
   for (const RunRow& row : commit.rows.runs) apply_run(row);
   for (const TaskRow& row : commit.rows.tasks) apply_task(row);
   for (const TaskDataRow& row : commit.rows.task_data) apply_data(row);
+  for (const CheckpointPiece& piece : commit.pieces) apply_piece(piece);
   for (const AttemptRow& row : commit.rows.attempts) apply_attempt(row);
   apply_rest(commit);
   for (const LogChunk& chunk : commit.logs) apply_log(chunk);
@@ -128,6 +129,26 @@ void Tables::apply_data(const TaskDataRow& row) {
   kept.epoch = row.epoch;
   if (row.checkpoint) kept.checkpoint = row.checkpoint;
   if (row.outputs) kept.outputs = row.outputs;
+  if (row.uploaded) kept.uploaded = row.uploaded;
+  if (kept.uploaded && kept.uploaded->number == 0) kept.uploaded.reset();
+  if (row.uploaded) drop_pieces(row.id, row.uploaded->number, row.uploaded->number);
+}
+
+// All pieces of the task but those of these two uploads.
+void Tables::drop_pieces(TaskId task, std::uint64_t one, std::uint64_t other) {
+  std::erase_if(pieces, [&](const auto& entry) {
+    const auto& [key, piece] = entry;
+    return piece.task == task && piece.upload != one && piece.upload != other;
+  });
+}
+
+void Tables::apply_piece(const CheckpointPiece& piece) {
+  if (piece.offset == 0) {
+    const auto data = task_data.find(piece.task);
+    const bool counts = data != task_data.end() && data->second.uploaded;
+    drop_pieces(piece.task, piece.upload, counts ? data->second.uploaded->number : piece.upload);
+  }
+  pieces.try_emplace({piece.task, piece.upload, piece.offset}, piece);
 }
 
 void Tables::apply_attempt(const AttemptRow& row) {
@@ -201,6 +222,9 @@ void Tables::apply_rest(const Commit& commit) {
   for (const auto& row : rows.dead_letters) dead_letters.insert_or_assign(row.attempt, row);
   for (const auto& row : rows.leases) leases.insert_or_assign(row.partition, row);
   for (const auto& row : rows.queues) queues.insert_or_assign(row.name, row);
+  for (const JournalRow& row : rows.journals) {
+    row.forgotten ? void(journals.erase(row.supervisor)) : void(journals[row.supervisor] = row);
+  }
   for (const auto& row : commit.tokens) tokens.insert_or_assign(row.name, row);
   apply_webhooks(commit);
   if (rows.counters) counters = *rows.counters;

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -78,6 +79,7 @@ class Tables {
   std::map<std::string, StoredDag> dags;
   std::map<TaskId, StoredTask> tasks;
   std::map<TaskId, TaskDataRow> task_data;
+  std::map<std::tuple<TaskId, std::uint64_t, std::uint64_t>, CheckpointPiece> pieces;
   std::map<Attempt, AttemptRow> attempts;
   std::map<WorkerId, WorkerEnds> worker_ends;
   std::map<WorkerId, WorkerRow> workers;
@@ -87,6 +89,7 @@ class Tables {
   std::map<Attempt, DeadLetterRow> dead_letters;
   std::map<PartitionKey, PartitionLeaseRow> leases;
   std::map<std::string, QueueRow> queues;
+  std::map<std::string, JournalRow> journals;
   std::map<std::string, TokenRow> tokens;
   std::map<std::string, WebhookRow> webhooks;
   std::map<std::uint64_t, StoredEvents> events;
@@ -101,6 +104,8 @@ class Tables {
   void apply_run(const RunRow& row);
   void apply_task(const TaskRow& row);
   void apply_data(const TaskDataRow& row);
+  void drop_pieces(TaskId task, std::uint64_t one, std::uint64_t other);
+  void apply_piece(const CheckpointPiece& piece);
   void apply_attempt(const AttemptRow& row);
   void apply_log(const LogChunk& chunk);
   void apply_dag(const DagRow& row);

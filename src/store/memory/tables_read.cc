@@ -39,7 +39,8 @@ std::optional<RunImage> Tables::run_image(RunId run) const {
     image.data.push_back({.id = it->second.row.id,
                           .epoch = data->second.epoch,
                           .checkpoint = data->second.checkpoint,
-                          .outputs = std::nullopt});
+                          .outputs = std::nullopt,
+                          .uploaded = data->second.uploaded});
   }
   return image;
 }
@@ -68,6 +69,7 @@ StoreImage Tables::image() const {
   for (const auto& [id, row] : machines) image.machines.push_back(row);
   for (const auto& [id, row] : leases) image.leases.push_back(row);
   for (const auto& [id, row] : queues) image.queues.push_back(row);
+  for (const auto& [id, row] : journals) image.journals.push_back(row);
   for (const auto& [attempt, row] : dead_letters) {
     if (row.state != DeadLetterState::kOpen || is_doomed(attempt.task)) continue;
     image.dead_letters.push_back(row);
@@ -109,6 +111,8 @@ bool Tables::sweep(const Retention& keep, Instant now, std::uint32_t rows) {
     const auto of_task = [run](const TaskId& key) { return key.run == run; };
     const auto of_item = [run](const auto& key) { return key.second.run == run; };
     left -= remove_of_run(logs, left, of_attempt);
+    left -=
+        remove_of_run(pieces, left, [run](const auto& key) { return std::get<0>(key).run == run; });
     left -= remove_of_run(attempts, left, of_attempt);
     left -= remove_of_run(task_data, left, of_task);
     left -= remove_of_run(dead_letters, left, of_attempt);

@@ -12,7 +12,13 @@
 namespace vortex::store::sqlite {
 namespace {
 
-void bind_changing(Statement& statement, const WorkerRow& row) {
+std::string joined_times(const std::vector<Instant>& times) {
+  std::string out;
+  for (const Instant at : times) out += fmt::format("{}{}", out.empty() ? "" : ",", at.us);
+  return out;
+}
+
+void bind_changing(Statement& statement, const WorkerRow& row, const std::string& lost_lately) {
   statement.start()
       .text(row.info->id.text)
       .literal(to_text(row.state))
@@ -21,7 +27,9 @@ void bind_changing(Statement& statement, const WorkerRow& row) {
       .unsigned_number(row.incarnation.value)
       .flag(row.suspect)
       .flag(row.cordoned)
-      .number(row.times_lost);
+      .number(row.times_lost)
+      .text(lost_lately)
+      .unsigned_number(row.end_told.value);
 }
 
 Statement& bind_progress(Statement& statement, const std::string& name, Instant created_at,
@@ -54,6 +62,8 @@ FleetRows::FleetRows(Connection& db, Known& known, Packer& packer)
       dead_letter_(db, sql::kWriteDeadLetter),
       lease_(db, sql::kWriteLease),
       queue_(db, sql::kWriteQueue),
+      journal_(db, sql::kWriteJournal),
+      delete_journal_(db, sql::kDeleteJournal),
       token_(db, sql::kWriteToken),
       webhook_(db, sql::kWriteWebhook),
       delete_webhook_(db, sql::kDeleteWebhook),
@@ -89,14 +99,15 @@ void FleetRows::forget(Transaction& tx, const RowBatch& rows) {
 // A heartbeat changes a few columns; what a worker said about itself is written once per life.
 void FleetRows::write_worker(Transaction& tx, const WorkerRow& row) {
   const WorkerInfo& info = *row.info;
+  const std::string lost_lately = joined_times(row.lost_lately);
   const auto known = known_.workers.find(std::string_view(info.id.text));
   if (known != known_.workers.end() && known->second == row.info) {
-    bind_changing(update_worker_, row);
+    bind_changing(update_worker_, row, lost_lately);
     tx.run(update_worker_);
     return;
   }
   const std::string abilities = abilities_json(info);
-  bind_changing(upsert_worker_, row);
+  bind_changing(upsert_worker_, row, lost_lately);
   upsert_worker_.text(info.name)
       .text(info.machine.text)
       .text(info.zone)
@@ -159,6 +170,17 @@ void FleetRows::write_small(Transaction& tx, const Commit& commit) {
   }
   for (const QueueRow& row : commit.rows.queues) {
     tx.run(queue_.start().text(row.name).flag(row.paused));
+  }
+  for (const JournalRow& row : commit.rows.journals) {
+    if (row.forgotten) {
+      tx.run(delete_journal_.start().text(row.supervisor));
+      continue;
+    }
+    tx.run(journal_.start()
+               .text(row.supervisor)
+               .text(row.journal)
+               .unsigned_number(row.last)
+               .number(row.at.us));
   }
   for (const TokenRow& row : commit.tokens) {
     tx.run(token_.start()

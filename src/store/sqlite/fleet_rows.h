@@ -37,6 +37,8 @@ class FleetRows {
   Statement dead_letter_;
   Statement lease_;
   Statement queue_;
+  Statement journal_;
+  Statement delete_journal_;
   Statement token_;
   Statement webhook_;
   Statement delete_webhook_;

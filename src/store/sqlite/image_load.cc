@@ -47,6 +47,15 @@ KeyRow take_key(Rows& rows) {
   return row;
 }
 
+JournalRow take_journal(Rows& rows) {
+  JournalRow row;
+  row.supervisor = rows.text();
+  row.journal = rows.text();
+  row.last = rows.unsigned_number();
+  row.at = {rows.number()};
+  return row;
+}
+
 }  // namespace
 
 ImageLoad::ImageLoad(Connection& db, Known& known)
@@ -62,6 +71,7 @@ ImageLoad::ImageLoad(Connection& db, Known& known)
       machines_(db, sql::kAllMachines),
       leases_(db, sql::kAllLeases),
       queues_(db, sql::kAllQueues),
+      journals_(db, sql::kAllJournals),
       keys_(db, sql::kAllKeys),
       dead_letters_(db, sql::kOpenDeadLetters) {}
 
@@ -157,6 +167,7 @@ Result<void> ImageLoad::load_rest(StoreImage& image) {
   const auto worker = [](const WorkerRow& row) { return row.info->id.text; };
   const auto machine = [](const MachineRow& row) { return row.id.text; };
   const auto queue = [](const QueueRow& row) { return row.name; };
+  const auto journal = [](const JournalRow& row) { return row.supervisor; };
   const auto key = [](const KeyRow& row) { return to_text(row.run); };
   const auto letter = [](const DeadLetterRow& row) { return to_text(row.attempt.task); };
   for (const auto& done :
@@ -164,6 +175,7 @@ Result<void> ImageLoad::load_rest(StoreImage& image) {
         load_all(workers_, image.workers, damaged, take_worker, worker),
         load_all(machines_, image.machines, damaged, take_machine, machine),
         load_all(queues_, image.queues, damaged, take_queue, queue),
+        load_all(journals_, image.journals, damaged, take_journal, journal),
         load_all(keys_, image.keys, damaged, take_key, key),
         load_all(dead_letters_, image.dead_letters, damaged, take_dead_letter, letter)}) {
     if (!done) return done;
@@ -216,6 +228,7 @@ Result<void> ImageLoad::fill(RunImage& image, std::uint64_t digest, Damaged& dam
     row.id = task_of(key, take_level(data));
     row.epoch = {data.unsigned_number()};
     row.checkpoint = data.text();
+    row.uploaded = take_uploaded(data);
     if (const auto damage = data.take_damage()) {
       damaged.push_back(named(*damage, to_text(row.id), image.run.id));
     }

@@ -49,6 +49,7 @@ class ImageLoad {
   Statement machines_;
   Statement leases_;
   Statement queues_;
+  Statement journals_;
   Statement keys_;
   Statement dead_letters_;
 };

@@ -23,7 +23,7 @@ Result<std::uint32_t> ask_number(Connection& db, std::string_view sql) {
 }
 
 Result<void> run_one(Connection& db, std::uint32_t version) {
-  const std::string steps[] = {std::string(sql::kBegin), std::string(sql::kMigrations[version - 1]),
+  const std::string steps[] = {std::string(sql::kBegin), std::string(migration(version)),
                                fmt::format(sql::kSetUserVersion, version),
                                fmt::format(sql::kSetApplicationId, kApplicationId),
                                std::string(sql::kCommit)};
@@ -36,6 +36,8 @@ Result<void> run_one(Connection& db, std::uint32_t version) {
 }  // namespace
 
 std::uint32_t known_version() { return static_cast<std::uint32_t>(std::size(sql::kMigrations)); }
+
+std::string_view migration(std::uint32_t version) { return sql::kMigrations[version - 1]; }
 
 Result<std::uint32_t> version_of(Connection& db) {
   const auto version = ask_number(db, sql::kUserVersion);

@@ -51,6 +51,38 @@ Result<LogText> SqliteReader::log(const LogRequest& request) {
   return text;
 }
 
+Result<CheckpointText> SqliteReader::checkpoint(const CheckpointRequest& request) {
+  const auto key = key_of(request.task);
+  if (!key) return CheckpointText{};
+  const Snapshot snapshot(sql_);
+  const auto doomed = is_doomed(request.task.run);
+  if (!doomed) return std::unexpected(doomed.error());
+  if (*doomed) return CheckpointText{};
+  CheckpointText text;
+  sql_.stored_checkpoint_bytes.start().number(*key).unsigned_number(request.upload);
+  const auto stored = read_one<std::uint64_t>(sql_.stored_checkpoint_bytes,
+                                              [](Rows& rows) { return rows.unsigned_number(); });
+  if (!stored) return std::unexpected(stored.error());
+  text.stored = stored->value_or(0);
+  sql_.one_checkpoint_piece.start()
+      .number(*key)
+      .unsigned_number(request.upload)
+      .unsigned_number(request.offset);
+  Rows rows(sql_.one_checkpoint_piece);
+  if (rows.next()) {
+    const std::uint64_t size = rows.unsigned_number();
+    const std::string_view packed = rows.view();
+    auto unpacked = packed.size() < size ? unpack(packed) : std::string(packed);
+    if (unpacked && unpacked->size() == size) {
+      text.data = *std::move(unpacked);
+    } else {
+      rows.damaged("a piece of a checkpoint that cannot be unpacked");
+    }
+  }
+  if (rows.failed()) return std::unexpected(rows.error());
+  return text;
+}
+
 // Fills text.data with the bytes from text.offset up to the cut, piece by piece.
 Result<void> SqliteReader::read_bytes(std::int64_t key, const LogRequest& request, LogText& into) {
   const std::uint64_t end = into.next_offset - into.skipped;

@@ -164,6 +164,7 @@ Result<std::optional<TaskDataRow>> SqliteReader::task_data(TaskId id) {
     row.epoch = {rows.unsigned_number()};
     row.checkpoint = take_optional(rows);
     row.outputs = take_optional(rows);
+    row.uploaded = take_uploaded(rows);
     return row;
   });
 }

@@ -45,6 +45,7 @@ class SqliteReader final : public Reader {
   Result<std::optional<TaskDataRow>> task_data(TaskId id) override;
   Result<std::vector<AttemptRow>> attempts(TaskId id) override;
   Result<LogText> log(const LogRequest& request) override;
+  Result<CheckpointText> checkpoint(const CheckpointRequest& request) override;
   Result<Page<WorkerView>> workers(const WorkerFilter& filter, const PageRequest& page) override;
   Result<std::optional<WorkerView>> worker(const WorkerId& id) override;
   Result<std::vector<MachineRow>> machines() override;

@@ -18,6 +18,8 @@ ReaderStatements::ReaderStatements(Connection& db)
       tasks_of_worker(db, sql::kTasksOfWorker),
       one_task(db, sql::kOneTask),
       one_task_data(db, sql::kOneTaskData),
+      stored_checkpoint_bytes(db, sql::kStoredCheckpointBytes),
+      one_checkpoint_piece(db, sql::kOneCheckpointPiece),
       attempts_of_task(db, sql::kAttemptsOfTask),
       is_doomed(db, sql::kIsDoomed),
       log_head(db, sql::kFindLogHead),

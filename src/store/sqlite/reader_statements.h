@@ -23,6 +23,8 @@ struct ReaderStatements {
   Statement tasks_of_worker;
   Statement one_task;
   Statement one_task_data;
+  Statement stored_checkpoint_bytes;
+  Statement one_checkpoint_piece;
   Statement attempts_of_task;
   Statement is_doomed;
   Statement log_head;

@@ -22,8 +22,8 @@ RetentionRows::RetentionRows(Connection& db, Known& known, RunRows& runs)
       delete_items_(db, sql::kDeleteRecoveryItems),
       delete_recovery_(db, sql::kDeleteRecovery) {
   for (const std::string_view slice :
-       {sql::kSweepLogChunks, sql::kSweepLogHeads, sql::kSweepAttempts, sql::kSweepTaskData,
-        sql::kSweepDeadLetters, sql::kSweepRecoveryItems, sql::kSweepTasks}) {
+       {sql::kSweepLogChunks, sql::kSweepLogHeads, sql::kSweepCheckpointPieces, sql::kSweepAttempts,
+        sql::kSweepTaskData, sql::kSweepDeadLetters, sql::kSweepRecoveryItems, sql::kSweepTasks}) {
     slices_.emplace_back(db, slice);
   }
 }

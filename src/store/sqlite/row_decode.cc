@@ -1,6 +1,8 @@
 #include "store/sqlite/row_decode.h"
 
+#include <charconv>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -84,6 +86,25 @@ StoredRun take_run(Rows& rows) {
   return stored;
 }
 
+namespace {
+
+// Numbers separated by commas; what cannot be read ends the list.
+std::vector<Instant> take_times(Rows& rows) {
+  std::vector<Instant> times;
+  std::string_view text = rows.view();
+  while (!text.empty()) {
+    Instant at;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), at.us);
+    if (problem != std::errc{}) break;
+    times.push_back(at);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.starts_with(',')) text.remove_prefix(1);
+  }
+  return times;
+}
+
+}  // namespace
+
 WorkerRow take_worker(Rows& rows) {
   WorkerRow row;
   auto info = std::make_shared<WorkerInfo>();
@@ -95,6 +116,8 @@ WorkerRow take_worker(Rows& rows) {
   row.suspect = rows.flag();
   row.cordoned = rows.flag();
   row.times_lost = rows.u32();
+  row.lost_lately = take_times(rows);
+  row.end_told = {rows.unsigned_number()};
   info->name = rows.text();
   info->machine.text = rows.view();
   info->zone = rows.text();
@@ -107,6 +130,11 @@ WorkerRow take_worker(Rows& rows) {
   if (!read_abilities(abilities, *info)) rows.damaged(fmt::format("'{}'", abilities));
   row.info = std::move(info);
   return row;
+}
+
+std::optional<CheckpointRef> take_uploaded(Rows& rows) {
+  const CheckpointRef uploaded{.number = rows.unsigned_number(), .bytes = rows.unsigned_number()};
+  return uploaded.number == 0 ? std::nullopt : std::optional(uploaded);
 }
 
 MachineRow take_machine(Rows& rows) {

@@ -37,6 +37,8 @@ Enum take_enum(Rows& rows, Enum last) {
   rows.damaged("an unknown code");
   return {};
 }
+// A checkpoint that is kept in pieces; unset: there is none.
+std::optional<CheckpointRef> take_uploaded(Rows& rows);
 // A level that may be missing.
 std::uint32_t take_level(Rows& rows);
 

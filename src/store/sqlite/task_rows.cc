@@ -53,6 +53,9 @@ TaskRows::TaskRows(Connection& db, Known& known, const RunRows& runs)
       update_(db, sql::kUpdateTask),
       upsert_(db, sql::kUpsertTask),
       write_data_(db, sql::kWriteTaskData),
+      drop_pieces_(db, sql::kDropCheckpointPieces),
+      drop_unfinished_(db, sql::kDropUnfinishedPieces),
+      insert_piece_(db, sql::kInsertCheckpointPiece),
       insert_attempt_(db, sql::kInsertAttempt),
       find_attempt_(db, sql::kFindAttempt),
       delete_attempt_(db, sql::kDeleteAttempt),
@@ -126,7 +129,30 @@ void TaskRows::write_data(Transaction& tx, const TaskDataRow& row) {
       write_data_.null();
     }
   }
+  if (row.uploaded) {
+    write_data_.unsigned_number(row.uploaded->number).unsigned_number(row.uploaded->bytes);
+  } else {
+    write_data_.null().null();
+  }
   tx.run(write_data_);
+  if (!row.uploaded) return;
+  tx.run(drop_pieces_.start().number(*key).unsigned_number(row.uploaded->number));
+}
+
+void TaskRows::write_pieces(Transaction& tx, const std::vector<CheckpointPiece>& pieces) {
+  for (const CheckpointPiece& piece : pieces) {
+    const auto key = key_of(piece.task);
+    if (!key) return tx.fail(no_such_task(piece.task));
+    if (piece.offset == 0) {
+      tx.run(drop_unfinished_.start().number(*key).unsigned_number(piece.upload));
+    }
+    tx.run(insert_piece_.start()
+               .number(*key)
+               .unsigned_number(piece.upload)
+               .unsigned_number(piece.offset)
+               .unsigned_number(piece.size)
+               .blob(piece.data));
+  }
 }
 
 void TaskRows::write_attempt(Transaction& tx, const AttemptRow& row) {

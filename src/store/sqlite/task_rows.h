@@ -21,6 +21,7 @@ class TaskRows {
   TaskRows(Connection& db, Known& known, const RunRows& runs);
 
   void write(Transaction& tx, const RowBatch& rows);
+  void write_pieces(Transaction& tx, const std::vector<CheckpointPiece>& pieces);
 
  private:
   struct Ends {
@@ -47,6 +48,9 @@ class TaskRows {
   Statement update_;
   Statement upsert_;
   Statement write_data_;
+  Statement drop_pieces_;
+  Statement drop_unfinished_;
+  Statement insert_piece_;
   Statement insert_attempt_;
   Statement find_attempt_;
   Statement delete_attempt_;

@@ -80,6 +80,7 @@ Result<void> SqliteWriter::commit(const Commit& commit) {
   if (tx.ok()) {
     runs_.write(tx, commit);
     tasks_.write(tx, commit.rows);
+    tasks_.write_pieces(tx, commit.pieces);
     fleet_.write(tx, commit);
     logs_.write(tx, commit.logs);
     retention_.forget(tx, commit.expired);

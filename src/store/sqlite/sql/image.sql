@@ -44,7 +44,7 @@ ORDER BY t.task_key;
 
 -- Of tasks that may still run: a failed one can be revived.
 -- name: checkpoints_of_run
-SELECT d.task_key, t.level, d.epoch, d.checkpoint
+SELECT d.task_key, t.level, d.epoch, d.checkpoint, d.upload, d.upload_bytes
 FROM task_data d JOIN task_instances t ON t.task_key = d.task_key
 WHERE d.task_key >= ?1 AND d.task_key < ?2 AND d.checkpoint IS NOT NULL
   AND t.state <> 'Completed'
@@ -58,6 +58,9 @@ SELECT @task_columns@ FROM task_instances t;
 
 -- name: all_specs
 SELECT digest, spec FROM dag_specs;
+
+-- name: all_journals
+SELECT supervisor, journal, last, at_us FROM supervisor_journals ORDER BY supervisor;
 
 -- name: spec_of_digest
 SELECT spec FROM dag_specs WHERE digest = ?1;

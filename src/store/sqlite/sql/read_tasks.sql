@@ -37,10 +37,16 @@ ORDER BY t.task_key LIMIT ?3;
 SELECT @task_view@ FROM task_instances t WHERE t.task_key = ?1 AND @task_kept@;
 
 -- name: one_task_data
-SELECT t.level, d.epoch, d.checkpoint, d.outputs
+SELECT t.level, d.epoch, d.checkpoint, d.outputs, d.upload, d.upload_bytes
 FROM task_data d LEFT JOIN task_instances t ON t.task_key = d.task_key
 WHERE d.task_key = ?1
   AND NOT EXISTS (SELECT 1 FROM doomed x WHERE x.run_id = d.task_key >> 24);
+
+-- name: stored_checkpoint_bytes
+SELECT coalesce(max(offset + size), 0) FROM checkpoint_pieces WHERE task_key = ?1 AND upload = ?2;
+
+-- name: one_checkpoint_piece
+SELECT size, data FROM checkpoint_pieces WHERE task_key = ?1 AND upload = ?2 AND offset = ?3;
 
 -- name: attempts_of_task
 SELECT a.epoch, a.number, n.worker_id, a.incarnation, a.granted_us, a.started_us, a.ended_us,

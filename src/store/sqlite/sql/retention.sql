@@ -34,6 +34,10 @@ DELETE FROM log_chunks WHERE chunk IN
 DELETE FROM log_heads WHERE (task_key, epoch) IN
   (SELECT task_key, epoch FROM log_heads WHERE task_key >= ?1 AND task_key < ?2 LIMIT ?3);
 
+-- name: sweep_checkpoint_pieces
+DELETE FROM checkpoint_pieces WHERE piece IN
+  (SELECT piece FROM checkpoint_pieces WHERE task_key >= ?1 AND task_key < ?2 LIMIT ?3);
+
 -- name: sweep_attempts
 DELETE FROM attempts WHERE (task_key, epoch) IN
   (SELECT task_key, epoch FROM attempts WHERE task_key >= ?1 AND task_key < ?2 LIMIT ?3);

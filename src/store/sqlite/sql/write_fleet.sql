@@ -2,17 +2,18 @@
 
 -- name: update_worker
 UPDATE workers SET state = ?2, last_heartbeat = ?3, created_at = ?4, incarnation = ?5,
-  suspect = ?6, cordoned = ?7, times_lost = ?8
+  suspect = ?6, cordoned = ?7, times_lost = ?8, lost_lately = ?9, end_told = ?10
 WHERE id = ?1;
 
 -- name: upsert_worker
 INSERT INTO workers (id, state, last_heartbeat, created_at, incarnation, suspect, cordoned,
-  times_lost, name, machine, zone, worker_group, address, version, metadata, slots, abilities)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+  times_lost, lost_lately, end_told, name, machine, zone, worker_group, address, version, metadata,
+  slots, abilities)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
 ON CONFLICT (id) DO UPDATE SET state = ?2, last_heartbeat = ?3, created_at = ?4,
-  incarnation = ?5, suspect = ?6, cordoned = ?7, times_lost = ?8, name = ?9, machine = ?10,
-  zone = ?11, worker_group = ?12, address = ?13, version = ?14, metadata = ?15, slots = ?16,
-  abilities = ?17;
+  incarnation = ?5, suspect = ?6, cordoned = ?7, times_lost = ?8, lost_lately = ?9, end_told = ?10,
+  name = ?11, machine = ?12, zone = ?13, worker_group = ?14, address = ?15, version = ?16,
+  metadata = ?17, slots = ?18, abilities = ?19;
 
 -- name: write_machine
 INSERT INTO machines (id, online, since) VALUES (?1, ?2, ?3)
@@ -53,6 +54,13 @@ DELETE FROM partition_leases WHERE topic = ?1 AND partition_id = ?2;
 
 -- name: write_queue
 INSERT INTO queues (name, paused) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET paused = ?2;
+
+-- name: write_journal
+INSERT INTO supervisor_journals (supervisor, journal, last, at_us) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (supervisor) DO UPDATE SET journal = ?2, last = ?3, at_us = ?4;
+
+-- name: delete_journal
+DELETE FROM supervisor_journals WHERE supervisor = ?1;
 
 -- name: write_token
 INSERT INTO tokens (name, role, hash, created_at, revoked) VALUES (?1, ?2, ?3, ?4, ?5)

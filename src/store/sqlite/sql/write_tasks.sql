@@ -24,9 +24,24 @@ ON CONFLICT (task_key) DO UPDATE SET state = ?2, level = ?3, worker_id = ?4, epo
   id = ?24;
 
 -- name: write_task_data
-INSERT INTO task_data (task_key, epoch, checkpoint, outputs) VALUES (?1, ?2, ?3, ?4)
+INSERT INTO task_data (task_key, epoch, checkpoint, outputs, upload, upload_bytes)
+VALUES (?1, ?2, ?3, ?4, coalesce(?5, 0), coalesce(?6, 0))
 ON CONFLICT (task_key) DO UPDATE SET epoch = ?2,
-  checkpoint = coalesce(?3, checkpoint), outputs = coalesce(?4, outputs);
+  checkpoint = coalesce(?3, checkpoint), outputs = coalesce(?4, outputs),
+  upload = coalesce(?5, upload), upload_bytes = coalesce(?6, upload_bytes);
+
+-- All pieces but those of one upload.
+-- name: drop_checkpoint_pieces
+DELETE FROM checkpoint_pieces WHERE task_key = ?1 AND upload <> ?2;
+
+-- All pieces but those of this upload and of the one that counts.
+-- name: drop_unfinished_pieces
+DELETE FROM checkpoint_pieces WHERE task_key = ?1 AND upload <> ?2
+  AND upload <> coalesce((SELECT upload FROM task_data WHERE task_key = ?1), 0);
+
+-- name: insert_checkpoint_piece
+INSERT OR IGNORE INTO checkpoint_pieces (task_key, upload, offset, size, data)
+VALUES (?1, ?2, ?3, ?4, ?5);
 
 -- name: insert_attempt
 INSERT INTO attempts (task_key, epoch, number, worker_number, incarnation, granted_us, started_us,
