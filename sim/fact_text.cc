@@ -194,6 +194,13 @@ std::string describe(const core::Command& command) {
                                c.epoch.value);
           },
           [](const CheckAttempt& c) { return "check " + text_of(c.attempt); },
+          [](const TellLifecycle& c) {
+            return fmt::format("{} entries of {}", c.entries.size(), c.supervisor);
+          },
+          [](const RefuseCheckpoint& c) {
+            return "checkpoint refused of " + text_of(c.by.attempt);
+          },
+          [](const KeepCheckpoint& c) { return "checkpoint kept of " + text_of(c.by.attempt); },
           [](const StoreHealth& c) {
             return std::string(c.writable ? "store writes" : "store does not write");
           },

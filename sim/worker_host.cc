@@ -99,6 +99,8 @@ void WorkerHost::feed(agent::Input input) {
 
 void WorkerHost::perform(agent::SendRegister& send) {
   core::RegisterWorker command{{}, std::move(send.info), send.incarnation};
+  // On record before anybody hears of it.
+  if (lives_.empty() || lives_.back() != send.incarnation) lives_.push_back(send.incarnation);
   const auto done = [this, call = send.call, life = process_.life()](const CallResult& result) {
     process_.run_in(life, [this, call, result] { feed(register_result(call, result)); });
   };
@@ -173,19 +175,20 @@ void WorkerHost::hang_up_all() {
 // The process is gone; the supervisor sees it, cleans up and says so.
 void WorkerHost::process_gone() {
   const Incarnation dead = last_incarnation_;
+  std::vector<Incarnation> lives = std::exchange(lives_, {});
   agent_.reset();
   process_.die();
   wake_at_ = kNever;
   hang_up_all();
   const Duration notices = rng_.between(micros(100), millis(20));
-  scene_.agenda.after(notices, supervisor_.mine([this, dead] {
+  scene_.agenda.after(notices, supervisor_.mine([this, dead, lives = std::move(lives)] {
     std::vector<Attempt> started;
     if (dead == last_incarnation_) {
       started = executor_.attempts();
       executor_.kill_all();
     }
     const auto controllers = scene_.setup.controllers;
-    prove_exit({{}, id(), dead, std::move(started)},
+    prove_exit({{}, id(), dead, std::move(started), lives, {}},
                static_cast<std::uint32_t>(rng_.below(controllers)));
   }));
 }

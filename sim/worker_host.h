@@ -79,9 +79,10 @@ class WorkerHost {
   Executor executor_;
   std::optional<agent::Agent> agent_;
   Incarnation last_incarnation_;
-  std::set<Attempt> idle_;      // slack: taken and not started
-  std::set<Attempt> dropped_;   // slack: forgotten without a word
-  std::vector<LinePtr> lines_;  // open calls of the worker process
+  std::set<Attempt> idle_;          // slack: taken and not started
+  std::set<Attempt> dropped_;       // slack: forgotten without a word
+  std::vector<Incarnation> lives_;  // of the process that runs
+  std::vector<LinePtr> lines_;      // open calls of the worker process
   Instant wake_at_ = kNever;
   bool host_up_ = true;
   bool may_respawn_ = true;

@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "model/event.h"
 #include "model/ids.h"
 #include "model/rows.h"
 #include "model/sync.h"
@@ -38,6 +40,10 @@ struct ProbeResult {
   Incarnation incarnation;
   ProbeOutcome outcome = ProbeOutcome::kTimedOut;
 };
+struct ProcessEnd {
+  bool by_signal = false;
+  std::int32_t code = 0;  // the exit code, or the number of the signal
+};
 // Proof: its supervisor saw the process end and nothing of its tasks is left.
 struct WorkerExited {
   RequestId request;
@@ -46,6 +52,42 @@ struct WorkerExited {
   // What ran in it then. A task that kills its worker at once leaves it no time to report the
   // start.
   std::vector<Attempt> started = {};
+  // All lives that process had: it may have registered anew by itself, or have died on its way to.
+  std::vector<Incarnation> lives = {};
+  std::optional<ProcessEnd> how = {};
+};
+// What a supervisor has to tell, in order. Entries that were taken before are passed over.
+struct LifecycleEntry {
+  std::uint64_t number = 0;
+  EventKind kind = EventKind::kWorkerSpawn;
+  WorkerId worker;
+  Incarnation incarnation;       // of an end: whose
+  std::vector<EventField> data;  // the keys are literals
+};
+struct TellLifecycle {
+  RequestId request;
+  std::string supervisor;
+  std::string journal;
+  std::vector<LifecycleEntry> entries;
+};
+// Who speaks of a checkpoint beside the reports.
+struct CheckpointClaim {
+  WorkerId worker;
+  Incarnation incarnation;
+  Attempt attempt;
+};
+// It is not taken: that is said aloud.
+struct RefuseCheckpoint {
+  RequestId request;
+  CheckpointClaim by;
+  std::string reason;
+  std::uint64_t bytes = 0;
+};
+// All its pieces are in the store.
+struct KeepCheckpoint {
+  RequestId request;
+  CheckpointClaim by;
+  CheckpointRef uploaded;
 };
 // Assignments of an answer that could not leave with it: an expression has no value, or the answer
 // was full. Told before that answer goes out, so that nobody waits for the worker to name them.
@@ -178,7 +220,8 @@ using Command =
     std::variant<RegisterWorker, Sync, ConnectionLost, ProbeResult, WorkerExited, Unsent,
                  DrainWorker, CordonWorker, ResetWorker, SubmitRun, CancelRun, PauseRun, CancelTask,
                  RetryTask, RedriveDeadLetter, DiscardDeadLetter, PauseQueue, AcquireLease,
-                 RenewLease, ReleaseLease, CheckLease, CheckAttempt, StoreHealth, SelfCheckResult,
-                 ForgetKey, DeleteWorker, NoteFindings, Tick>;
+                 RenewLease, ReleaseLease, CheckLease, CheckAttempt, TellLifecycle,
+                 RefuseCheckpoint, KeepCheckpoint, StoreHealth, SelfCheckResult, ForgetKey,
+                 DeleteWorker, NoteFindings, Tick>;
 
 }  // namespace vortex::core

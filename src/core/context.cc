@@ -58,6 +58,13 @@ void Context::event(EventKind kind, About about, std::initializer_list<EventFiel
   e.data = data;
 }
 
+void Context::event_of(WorkerId worker, EventKind kind, std::vector<EventField> data,
+                       Severity severity) {
+  event(kind, {}, {}, severity);
+  fx.events.back().worker = std::move(worker);
+  fx.events.back().data = std::move(data);
+}
+
 void Context::reply(RequestId request, ReplyBody body) {
   if (request.value != 0) fx.replies.push_back({request, std::move(body)});
 }
@@ -142,6 +149,8 @@ void Context::write_worker(WorkerIx ix) {
   row.registered_at = w.registered_at;
   row.last_heartbeat = w.last_heartbeat;
   row.times_lost = w.times_lost;
+  row.lost_lately = w.lost_lately;
+  row.end_told = w.end_told;
 }
 
 void Context::write_rows() {

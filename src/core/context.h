@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/command.h"
 #include "core/effects.h"
 #include "core/state.h"
 
@@ -58,6 +59,8 @@ class Context {
   };
   void event(EventKind kind, About about, std::initializer_list<EventField> data = {},
              Severity severity = Severity::kInfo);
+  // About a worker that may never have registered.
+  void event_of(WorkerId worker, EventKind kind, std::vector<EventField> data, Severity severity);
 
   void measure(Sample::Kind kind, const char* label, Duration value) {
     fx.samples.push_back({kind, label, value});
@@ -77,6 +80,7 @@ class Context {
   // Whether another worker could take a task of this class that leaves this worker: one answer
   // serves all tasks that come back together.
   std::map<std::pair<ClassIx, WorkerIx>, bool> others_fit;
+  std::optional<ProcessEnd> process_end;  // how the process ended that this step is about
   std::vector<WorkerIx> calling;  // workers with a call to answer or something new to be told
 
   // Makes the rows of everything touched.

@@ -95,6 +95,7 @@ class Digest {
     if (const auto at = state_.timers.at({TimerKind::kTask, ix.value})) add(*at);
     if (!task.notes) return;
     hash_.add(task.notes->checkpoint);
+    hash_.add(task.notes->uploaded.number);
     hash_.add(task.notes->step);
     hash_.add(task.notes->error);
   }
@@ -139,6 +140,8 @@ class Digest {
     hash_.add(worker.abnormal.size());
     hash_.add(worker.stale_to_tell.size());
     hash_.add(worker.times_lost);
+    for (const Instant at : worker.lost_lately) hash_.add(static_cast<std::uint64_t>(at.us));
+    hash_.add(worker.end_told.value);
     add(worker.held);
   }
 
@@ -168,6 +171,11 @@ class Digest {
       add(entry.second.expires_at);
     }
     for (const auto& [key, known] : state_.keys) hash_.add(key), hash_.add(known.run.value);
+    for (const auto& [supervisor, journal] : state_.journals) {
+      hash_.add(supervisor);
+      hash_.add(journal.journal);
+      hash_.add(journal.last);
+    }
     for (const auto& [id, letter] : state_.dead_letters) {
       hash_.add(id.run.value);
       hash_.add(id.index);

@@ -32,6 +32,8 @@ void restore_worker(Context& cx, const WorkerRow& row) {
   worker.last_heartbeat = row.last_heartbeat;
   worker.heartbeat_written = row.last_heartbeat;
   worker.times_lost = row.times_lost;
+  worker.lost_lately = row.lost_lately;
+  worker.end_told = row.end_told;
   worker.heard_at = cx.judged;
   if (planted(PlantedBug::kOutageRuleOff) && row.last_heartbeat != kNever) {
     worker.heard_at = cx.state.clock.judged(row.last_heartbeat);
@@ -284,9 +286,10 @@ RunIx restore_run(Context& cx, const RunImage& image) {
   make_missing(cx, ix);
   for (const TaskDataRow& data : image.data) {
     const bool known = data.id.index < run.tasks.size() && run.tasks[data.id.index].valid();
-    if (known && data.checkpoint) {
-      cx.task(run.tasks[data.id.index]).notes_for_writing().checkpoint = *data.checkpoint;
-    }
+    if (!known) continue;
+    Task& task = cx.task(run.tasks[data.id.index]);
+    if (data.checkpoint) task.notes_for_writing().checkpoint = *data.checkpoint;
+    if (data.uploaded) task.notes_for_writing().uploaded = *data.uploaded;
   }
   restore_places(cx, run);
   run.stopped_maps = row.stopped;
@@ -322,6 +325,7 @@ State load(const Policy& policy, Term term, Instant now, std::uint64_t seed,
   for (const WorkerRow& row : image.workers) restore_worker(cx, row);
   restore_machines(cx, image.machines);
   for (const PartitionLeaseRow& row : image.leases) restore_lease(state, row);
+  for (const JournalRow& row : image.journals) state.journals[row.supervisor] = row;
   for (const KeyRow& row : image.keys) state.keys[row.key] = {row.run, row.digest};
   for (const DeadLetterRow& row : image.dead_letters) {
     if (row.state == DeadLetterState::kOpen) {

@@ -28,6 +28,9 @@ Policy make_policy(const Settings& settings) {
   policy.retry.max_retries = static_cast<std::uint16_t>(c.max_task_retries);
   policy.crash_limit = static_cast<std::uint16_t>(c.crash_limit);
   policy.cordon_after = static_cast<std::uint16_t>(c.worker_cordon_after);
+  policy.flapping_losses = static_cast<std::uint16_t>(c.flapping_losses);
+  policy.flapping_window = c.flapping_window;
+  policy.upload_bytes_max = std::uint64_t{c.checkpoint_max_mib} << 20U;
   policy.dag_limits.tasks_max = c.max_tasks_per_run;
   policy.dag_limits.nodes_max = c.max_dag_nodes;
   policy.dag_limits.needs_max = c.max_dag_needs;

@@ -40,7 +40,11 @@ struct Policy {
   std::uint32_t brake_permille_per_minute = 150;  // of the fleet, reclaimed by silence under it
   std::uint32_t bulk_tasks_per_step = 10'000;     // bound on what one step may create or sweep
   std::uint32_t spread_from_tasks = 200;  // a reclaim of more than this is spread over a window
+  std::uint16_t flapping_losses = 3;      // 0: nobody is called flapping
+  Duration flapping_window = hours(1);
+  // What a report may carry, and what the store takes piece by piece.
   std::uint32_t checkpoint_bytes_max = 64 * 1024;
+  std::uint64_t upload_bytes_max = 64U << 20;
   std::uint32_t outputs_bytes_max = 256 * 1024;
   DagLimits dag_limits;
 };

@@ -11,7 +11,7 @@
 #include "core/evidence.h"
 #include "core/leases.h"
 #include "core/planted_core.h"
-#include "core/report.h"
+#include "core/supervisors.h"
 #include "core/sync.h"
 #include "core/transitions.h"
 #include "core/workers.h"
@@ -101,10 +101,13 @@ void end_life(Context& cx, WorkerIx ix, Evidence evidence) {
   worker.lost_pending = false;
   worker.trust = Trusted{};
   const bool goodbye = evidence == Evidence::kGoodbye;
-  if (!goodbye) ++worker.times_lost, measure_gap(cx, worker, "offline");
+  count_loss(cx, ix, evidence);
+  if (!goodbye) measure_gap(cx, worker, "offline");
   set_worker_state(cx, ix, goodbye ? WorkerState::kInactive : WorkerState::kOffline);
   cx.state.timers.clear({TimerKind::kWorker, ix.value});
-  if (!goodbye) ++cx.state.pass_marked;
+  if (goodbye) return;
+  ++cx.state.pass_marked;
+  cx.state.pass_machines.insert(worker.info->machine);
 }
 
 // Only part of its work was taken: it is suspect, not gone.
@@ -118,7 +121,9 @@ void tell_part(Context& cx, WorkerIx ix, Evidence evidence, std::size_t tasks) {
 void tell_loss(Context& cx, WorkerIx ix, Evidence evidence, std::size_t tasks) {
   const Context::About about{.worker = ix, .task = {}, .run = {}};
   const auto severity = evidence == Evidence::kGoodbye ? Severity::kInfo : Severity::kWarning;
-  cx.event(event_for(evidence), about, {{"evidence", std::string(to_text(evidence))}}, severity);
+  const bool is_known = evidence == Evidence::kExit || evidence == Evidence::kGoodbye;
+  tell_end(cx, {ix, event_for(evidence), severity, is_known},
+           {{"evidence", std::string(to_text(evidence))}});
   cx.event(evidence == Evidence::kGoodbye ? EventKind::kWorkerInactive : EventKind::kWorkerOffline,
            about, {{"tasks_requeued", static_cast<std::int64_t>(tasks)}}, severity);
 }
@@ -174,21 +179,6 @@ void leave_on_purpose(Context& cx, WorkerIx ix) {
   cx.state.timers.clear({TimerKind::kWorker, ix.value});
   update_offer(cx, ix);
   tell_loss(cx, ix, Evidence::kGoodbye, 0);
-}
-
-void on_worker_exited(Context& cx, const WorkerExited& command) {
-  const WorkerIx ix = cx.state.workers.find(command.worker);
-  if (!ix.valid()) return cx.refuse(command.request, RefusalKind::kUnknownWorker);
-  const Worker& worker = cx.worker(ix);
-  if (command.incarnation > worker.incarnation) {
-    return cx.refuse(command.request, RefusalKind::kWrongState, "this life never registered");
-  }
-  // Proof about an earlier life, or told twice: nothing is left to do.
-  if (command.incarnation == worker.incarnation && is_present(worker.state)) {
-    for (const Attempt& attempt : command.started) note_started(cx, ix, attempt);
-    lose_worker(cx, ix, Evidence::kExit);
-  }
-  cx.reply(command.request, Done{});
 }
 
 }  // namespace vortex::core

@@ -18,6 +18,4 @@ void begin_drain(Context& cx, WorkerIx ix);
 // It has said goodbye: INACTIVE at once, its partition leases free, nobody blamed.
 void leave_on_purpose(Context& cx, WorkerIx ix);
 
-void on_worker_exited(Context& cx, const WorkerExited& command);
-
 }  // namespace vortex::core

@@ -8,6 +8,7 @@
 #include "core/assign.h"
 #include "core/attempt_end.h"
 #include "core/cancel.h"
+#include "core/checkpoints.h"
 #include "core/find.h"
 #include "core/place.h"
 #include "core/transitions.h"
@@ -15,9 +16,7 @@
 
 namespace vortex::core {
 
-namespace {
-
-void start(Context& cx, TaskIx ix) {
+void start_attempt(Context& cx, TaskIx ix) {
   Task& task = cx.task(ix);
   const auto* scheduled = std::get_if<Scheduled>(&task.phase);
   if (scheduled == nullptr) return;
@@ -35,6 +34,8 @@ void start(Context& cx, TaskIx ix) {
            {{"attempts", std::int64_t{task.counters.attempts}}});
   watch_running(cx, ix);
 }
+
+namespace {
 
 AttemptEnd ended(Verdict verdict, Blame blame, std::int32_t code = 0, std::string message = {}) {
   AttemptEnd end;
@@ -105,25 +106,12 @@ class Apply {
  public:
   Apply(Context& cx, TaskIx ix) : cx_(cx), ix_(ix) {}
 
-  void operator()(const Started&) const { start(cx_, ix_); }
+  void operator()(const Started&) const { start_attempt(cx_, ix_); }
 
-  void operator()(const Checkpoint& checkpoint) const {
-    Task& task = cx_.task(ix_);
-    if (checkpoint.data.size() > cx_.state.policy.checkpoint_bytes_max) {
-      return cx_.event(EventKind::kCheckpointRefused, {.worker = {}, .task = ix_, .run = {}},
-                       {{"bytes", static_cast<std::int64_t>(checkpoint.data.size())},
-                        {"bytes_max", std::int64_t{cx_.state.policy.checkpoint_bytes_max}}},
-                       Severity::kWarning);
-    }
-    start(cx_, ix_);
-    task.notes_for_writing().checkpoint = checkpoint.data;
-    auto& running = std::get<Running>(task.phase);
-    if (cx_.spec_of(task).stale_counts.progress) running.progress_at = cx_.judged;
-    cx_.fx.rows.task_data.push_back({cx_.id_of(task), task.epoch, checkpoint.data, std::nullopt});
-  }
+  void operator()(const Checkpoint& checkpoint) const { take_checkpoint(cx_, ix_, checkpoint); }
 
   void operator()(const Completed& completed) const {
-    start(cx_, ix_);
+    start_attempt(cx_, ix_);
     const std::size_t limit = cx_.state.policy.outputs_bytes_max;
     if (completed.outputs.size() > limit) {
       return end_attempt(cx_, ix_,
@@ -132,15 +120,16 @@ class Apply {
                                    " bytes, more than " + std::to_string(limit)));
     }
     const Task& task = cx_.task(ix_);
+    forget_checkpoint(cx_, ix_);
     if (!completed.outputs.empty() && !is_unwanted(cx_, task)) {
       cx_.fx.rows.task_data.push_back(
-          {cx_.id_of(task), task.epoch, std::nullopt, completed.outputs});
+          {.id = cx_.id_of(task), .epoch = task.epoch, .outputs = completed.outputs});
     }
     end_attempt(cx_, ix_, ended(Verdict::kCompleted, Blame::kNone));
   }
 
   void operator()(const Failed& failed) const {
-    if (failed.cause != Failed::Cause::kCouldNotStart) start(cx_, ix_);
+    if (failed.cause != Failed::Cause::kCouldNotStart) start_attempt(cx_, ix_);
     end_attempt(cx_, ix_, from_failure(failed));
   }
 
@@ -165,7 +154,7 @@ class Apply {
   }
 
   void operator()(const TimedOut&) const {
-    start(cx_, ix_);
+    start_attempt(cx_, ix_);
     const Task& task = cx_.task(ix_);
     const Instant deadline = std::get<Running>(task.phase).started + run_limit(cx_, task);
     cx_.measure(Sample::Kind::kTimeoutLateness, clock_name(StopReason::kExecutionTimeout),
@@ -216,7 +205,7 @@ void apply_report(Context& cx, WorkerIx worker, const Report& report) {
 
 void note_started(Context& cx, WorkerIx worker, const Attempt& attempt) {
   const TaskIx ix = find_attempt(cx, attempt, worker);
-  if (ix.valid()) start(cx, ix);
+  if (ix.valid()) start_attempt(cx, ix);
 }
 
 void watch_running(Context& cx, TaskIx ix) {

@@ -10,6 +10,9 @@ namespace vortex::core {
 // Counts once per (task, epoch): a repeat or a stale word changes nothing, and the worker is told.
 void apply_report(Context& cx, WorkerIx worker, const Report& report);
 
+// The attempt runs from now on; nothing when it does already.
+void start_attempt(Context& cx, TaskIx ix);
+
 // Somebody who knows says that the attempt has started, if it is still the worker's.
 void note_started(Context& cx, WorkerIx worker, const Attempt& attempt);
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -87,6 +88,7 @@ struct State {
   std::vector<LeaseIx> free_partitions;  // places of forgotten leases
   std::map<PartitionKey, std::pair<LeaseIx, PartitionLease>> leases;
   std::map<std::string, KnownKey, std::less<>> keys;
+  std::map<std::string, JournalRow> journals;     // of supervisors
   std::map<TaskId, OpenDeadLetter> dead_letters;  // open ones, of finished runs too
 
   CounterRow counters;
@@ -106,7 +108,7 @@ struct State {
   QuietPasses reconcile_passes;
   // What the current health pass has seen so far (CONTRACT C04).
   std::uint32_t pass_marked = 0;
-  std::vector<MachineId> pass_machines;
+  std::set<MachineId> pass_machines;  // of the workers it marked
   // Only used by planted bugs (core/planted_core.h).
   std::vector<WorkerIx> planted_split;
   std::map<WorkerIx, std::vector<TaskId>> planted_reads;

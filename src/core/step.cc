@@ -8,6 +8,7 @@
 #include "core/brake.h"
 #include "core/bulk.h"
 #include "core/cancel.h"
+#include "core/checkpoints.h"
 #include "core/context.h"
 #include "core/evidence.h"
 #include "core/find.h"
@@ -20,6 +21,7 @@
 #include "core/report.h"
 #include "core/revive.h"
 #include "core/submit.h"
+#include "core/supervisors.h"
 #include "core/sync.h"
 #include "core/workers.h"
 
@@ -102,6 +104,9 @@ class Handle {
   void operator()(const ReleaseLease& c) const { on_release_lease(cx_, c); }
   void operator()(const CheckLease& c) const { on_check_lease(cx_, c); }
   void operator()(const CheckAttempt& c) const { on_check_attempt(cx_, c); }
+  void operator()(const TellLifecycle& c) const { on_tell_lifecycle(cx_, c); }
+  void operator()(const RefuseCheckpoint& c) const { on_refuse_checkpoint(cx_, c); }
+  void operator()(const KeepCheckpoint& c) const { on_keep_checkpoint(cx_, c); }
   void operator()(const StoreHealth& c) const { on_store_health(cx_, c); }
   void operator()(const SelfCheckResult& c) const { on_self_check(cx_, c); }
   void operator()(const ForgetKey& c) const { on_forget_key(cx_, c); }

@@ -172,7 +172,10 @@ Assignment make_assignment(Context& cx, const Task& task) {
   out.work = PlannedWork{cx.run_of(task).plan, task.node, cx.run_of(task).request};
   out.execution_timeout =
       cx.spec_of(task).execution_timeout.value_or(cx.state.policy.execution_timeout);
-  if (task.notes) out.checkpoint = task.notes->checkpoint;
+  if (task.notes) {
+    out.checkpoint = task.notes->checkpoint;
+    out.uploaded = task.notes->uploaded;
+  }
   out.kill_grace = cx.state.policy.kill_time;
   return out;
 }

@@ -76,6 +76,7 @@ using Phase = std::variant<Waiting, Queued, Scheduled, Running, Final>;
 
 struct TaskNotes {
   std::string checkpoint;
+  CheckpointRef uploaded;  // instead, when it is kept in pieces
   std::string step;
   std::string error;
   std::int32_t exit_code = 0;

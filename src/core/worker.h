@@ -54,8 +54,10 @@ struct Worker {
   Instant last_heartbeat = kNever;
   Instant heartbeat_written = kNever;
   Judged heard_at;
-  std::uint32_t times_lost = 0;
-  bool lost_pending = false;  // its lease ended, but the brake holds the reclaim back
+  std::uint32_t times_lost = 0;      // never goes back
+  std::vector<Instant> lost_lately;  // the newest losses, oldest first
+  Incarnation end_told;              // the newest life whose end is in the monitor log
+  bool lost_pending = false;         // its lease ended, but the brake holds the reclaim back
 
   // Session. Forgotten with the term: a new leader starts counting replies anew.
   std::uint64_t last_seq = 0;

@@ -11,6 +11,7 @@
 #include "core/place.h"
 #include "core/recover.h"
 #include "core/sync.h"
+#include "model/text_check.h"
 
 namespace vortex::core {
 
@@ -22,7 +23,9 @@ constexpr std::size_t kIdBytesMax = 200;
 std::string what_is_wrong(const WorkerInfo& info) {
   if (info.id.empty() || info.id.text.size() > kIdBytesMax)
     return "worker id must have 1 to 200 bytes";
+  if (auto c = complain_of_dots("worker id", info.id.text)) return *c;
   if (info.machine.empty()) return "machine must not be empty";
+  if (auto c = complain_of_dots("machine", info.machine.text)) return *c;
   if (info.slots == 0 || info.slots > kSlotsMax) return "slots must be 1 to 100000";
   if (info.queues.empty()) return "a worker must listen to at least one queue";
   if (!std::is_sorted(info.queues.begin(), info.queues.end())) return "queues must be sorted";
@@ -43,7 +46,6 @@ void count_presence(Context& cx, const MachineId& id, bool was, bool is) {
   cx.touch(id);
   cx.event(online ? EventKind::kMachineOnline : EventKind::kMachineOffline, {},
            {{"machine", id.text}}, online ? Severity::kInfo : Severity::kWarning);
-  if (!online) cx.state.pass_machines.push_back(id);
 }
 
 // A worker that moved to another machine leaves the old one first.
@@ -330,8 +332,6 @@ void on_reset_worker(Context& cx, const ResetWorker& command) {
   cx.event(EventKind::kWorkerReset, {.worker = ix, .task = {}, .run = {}});
   if (is_present(cx.worker(ix).state)) lose_worker(cx, ix, Evidence::kOperator);
   set_cordon(cx, ix, false, "reset");
-  cx.worker(ix).times_lost = 0;
-  cx.touch(ix);
   cx.reply(command.request, Done{});
 }
 

@@ -73,6 +73,12 @@ Complaint complain_of_line(std::string_view what, std::string_view text, LineRul
   return std::nullopt;
 }
 
+Complaint complain_of_dots(std::string_view what, std::string_view id) {
+  if (id != "." && id != "..") return std::nullopt;
+  return fmt::format("{} {} is not allowed: '.' and '..' name folders in paths and URLs", what,
+                     in_quotes(id));
+}
+
 Complaint complain_of_argument(std::string_view what, std::string_view text,
                                std::size_t bytes_max) {
   if (text.size() > bytes_max) {

@@ -34,6 +34,9 @@ struct LineRule {
 };
 Complaint complain_of_line(std::string_view what, std::string_view text, LineRule rule);
 
+// Ids that come into paths and URLs: `.` and `..` mean something else there.
+Complaint complain_of_dots(std::string_view what, std::string_view id);
+
 // Text that is handed to a process: any bytes but NUL, which would end it early.
 Complaint complain_of_argument(std::string_view what, std::string_view text, std::size_t bytes_max);
 

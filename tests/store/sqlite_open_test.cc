@@ -3,7 +3,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -31,22 +30,6 @@ Fault fault_at(const std::string& path) {
   EXPECT_FALSE(opened);
   return opened ? Fault::kUnknown : opened.error().fault;
 }
-
-std::string newest_layout() { return fmt::format("{}\n", sqlite::known_version()); }
-
-Fault fault_at(const std::string& path) {
-  const auto opened = open_at(path);
-  EXPECT_FALSE(opened);
-  return opened ? Fault::kUnknown : opened.error().fault;
-}
-
-std::string first_layout() {
-  std::ifstream file(std::string(VX_MIGRATIONS) + "/001_initial.sql");
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-std::string newest_layout() { return std::to_string(sqlite::known_version()) + "\n"; }
 
 TEST(SqliteOpen, EmptyFileIsMigratedToTheNewestLayout) {
   const TempFolder folder;
