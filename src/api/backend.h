@@ -48,6 +48,9 @@ using Asked = std::expected<T, UnservedError>;
 struct WriteLog {
   store::LogChunk chunk;
 };
+struct WriteCheckpointPiece {
+  store::CheckpointPiece piece;
+};
 struct WriteToken {
   store::TokenRow row;
 };
@@ -60,7 +63,8 @@ struct WriteWebhookStep {
 struct WriteDag {
   store::DagRow row;
 };
-using SideWrite = std::variant<WriteLog, WriteToken, WriteWebhook, WriteWebhookStep, WriteDag>;
+using SideWrite = std::variant<WriteLog, WriteCheckpointPiece, WriteToken, WriteWebhook,
+                               WriteWebhookStep, WriteDag>;
 
 // What came of telling a receiver something.
 struct Delivery {

@@ -10,6 +10,7 @@
 #include "codec/reading.h"
 #include "codec/sync_parts.h"
 #include "model/event.h"
+#include "model/text_check.h"
 #include "net/client.h"
 
 namespace vortex::api {
@@ -25,6 +26,9 @@ using codec::UnknownKeys;
 constexpr std::size_t kTextMax = 200;
 constexpr std::size_t kUrlMax = 2'000;
 constexpr std::size_t kLabelsMax = 64;
+constexpr std::size_t kLivesMax = 1'000;
+constexpr std::size_t kEntriesMax = 1'000;
+constexpr std::size_t kReasonMax = 1'000;
 constexpr std::uint64_t kNumberMax = std::numeric_limits<std::int64_t>::max();
 
 constexpr std::array<codec::Word<store::Role>, 5> kRoleWords{{
@@ -40,6 +44,9 @@ void read_name(Reading& in, NodeIx node, std::string& out) {
   if (!text) return;
   if (text->empty() || text->size() > kTextMax) {
     return in.problem(node, in.document().name_of(node) + " must have 1 to 200 bytes");
+  }
+  if (auto complaint = complain_of_dots(in.document().name_of(node), *text)) {
+    return in.problem(node, *std::move(complaint));
   }
   out = *text;
 }
@@ -144,9 +151,101 @@ void read_started(Reading& in, NodeIx node, ExitedBody& out) {
   });
 }
 
+void read_lives(Reading& in, NodeIx node, ExitedBody& out) {
+  if (!codec::is_array(in, node)) return;
+  if (in.document().count(node) > kLivesMax) return in.problem(node, "at most 1000 incarnations");
+  in.document().each_item(node, [&](NodeIx item) {
+    codec::read_number(in, item, out.incarnations.emplace_back().value, 1, kNumberMax);
+  });
+}
+
+template <bool BySignal>
+void read_how(Reading& in, NodeIx node, ExitedBody& out) {
+  core::ProcessEnd end{.by_signal = BySignal};
+  codec::read_number(in, node, end.code, 0, 255);
+  out.how = end;
+}
+
 constexpr codec::Field<ExitedBody> kExitedFields[] = {
     {"incarnation", read_incarnation, Presence::kRequired},
     {"started", read_started},
+    {"incarnations", read_lives},
+    {"exit_code", read_how<false>},
+    {"signal", read_how<true>},
+};
+
+// What a supervisor may add to an entry; other keys are ignored.
+constexpr const char* kEntryKeys[] = {"attempt", "try", "wait_ms",      "starts", "exit_code",
+                                      "signal",  "pid", "lost_entries", "reason"};
+constexpr std::array<codec::Word<EventKind>, 6> kEntryWords{{
+    {"worker_spawn", EventKind::kWorkerSpawn},
+    {"worker_spawn_retry", EventKind::kWorkerSpawnRetry},
+    {"worker_spawn_failed", EventKind::kWorkerSpawnFailed},
+    {"worker_exit", EventKind::kWorkerExit},
+    {"worker_crash", EventKind::kWorkerCrash},
+    {"worker_respawn", EventKind::kWorkerRespawn},
+}};
+
+void read_entry_data(Reading& in, NodeIx node, core::LifecycleEntry& out) {
+  if (!codec::is_object(in, node)) return;
+  in.document().each_member(node, [&](NodeIx key, NodeIx value) {
+    const auto known = std::ranges::find(kEntryKeys, in.document().text(key));
+    if (known == std::end(kEntryKeys)) return;
+    if (in.document().kind(value) == NodeKind::kInteger) {
+      std::int64_t number = 0;
+      codec::read_number(in, value, number);
+      out.data.emplace_back(*known, number);
+    } else if (const auto text = codec::text_of(in, value)) {
+      out.data.emplace_back(*known, std::string(text->substr(0, kReasonMax)));
+    }
+  });
+}
+
+constexpr codec::Field<core::LifecycleEntry> kEntryFields[] = {
+    {"id",
+     [](Reading& in, NodeIx node, core::LifecycleEntry& out) {
+       codec::read_number(in, node, out.number, 1, kNumberMax);
+     },
+     Presence::kRequired},
+    {"event",
+     [](Reading& in, NodeIx node, core::LifecycleEntry& out) {
+       codec::read_word(in, node, kEntryWords, out.kind);
+     },
+     Presence::kRequired},
+    {"worker",
+     [](Reading& in, NodeIx node, core::LifecycleEntry& out) {
+       read_name(in, node, out.worker.text);
+     },
+     Presence::kRequired},
+    {"incarnation",
+     [](Reading& in, NodeIx node, core::LifecycleEntry& out) {
+       codec::read_number(in, node, out.incarnation.value, 0, kNumberMax);
+     }},
+    {"at",
+     [](Reading& in, NodeIx node, core::LifecycleEntry& out) {
+       std::string at;
+       read_name(in, node, at);
+       out.data.emplace_back("at", std::move(at));
+     }},
+    {"data", read_entry_data},
+};
+
+void read_entries(Reading& in, NodeIx node, LifecycleBody& out) {
+  if (!codec::is_array(in, node)) return;
+  if (in.document().count(node) > kEntriesMax) return in.problem(node, "at most 1000 entries");
+  in.document().each_item(node, [&](NodeIx item) {
+    if (!in.full()) codec::read_object(in, item, {}, kEntryFields, out.entries.emplace_back());
+  });
+}
+
+constexpr codec::Field<LifecycleBody> kLifecycleFields[] = {
+    {"machine",
+     [](Reading& in, NodeIx node, LifecycleBody& out) { read_name(in, node, out.machine); },
+     Presence::kRequired},
+    {"journal",
+     [](Reading& in, NodeIx node, LifecycleBody& out) { read_name(in, node, out.journal); },
+     Presence::kRequired},
+    {"entries", read_entries, Presence::kRequired},
 };
 
 constexpr Duration kDrainLongest = seconds(7 * 86'400);
@@ -170,6 +269,9 @@ void read_plain_name(Reading& in, NodeIx node, T& out) {
   if (!text) return;
   if (text->empty() || text->size() > 100 || !std::ranges::all_of(*text, is_name_char)) {
     return in.problem(node, "the name has 1 to 100 letters, digits, '-', '_' or '.'");
+  }
+  if (auto complaint = complain_of_dots("the name", *text)) {
+    return in.problem(node, *std::move(complaint));
   }
   out.name = *text;
 }
@@ -276,6 +378,13 @@ codec::Decoded<ExitedBody> read_exited(std::string_view json) {
                                    [&](Reading& in, NodeIx root, ExitedBody& out) {
                                      codec::read_object(in, root, {}, kExitedFields, out);
                                    });
+}
+
+codec::Decoded<LifecycleBody> read_lifecycle(std::string_view json) {
+  return codec::decode<LifecycleBody>(json, UnknownKeys::kIgnored,
+                                      [&](Reading& in, NodeIx root, LifecycleBody& out) {
+                                        codec::read_object(in, root, {}, kLifecycleFields, out);
+                                      });
 }
 
 codec::Decoded<TokenBody> read_token_request(std::string_view json) {

@@ -10,6 +10,7 @@
 
 #include "codec/document.h"
 #include "codec/problem.h"
+#include "core/command.h"
 #include "model/dag.h"
 #include "model/sync.h"
 #include "store/commit.h"
@@ -43,9 +44,19 @@ codec::Decoded<DrainBody> read_drain(std::string_view json);
 struct ExitedBody {
   Incarnation incarnation;
   std::vector<Attempt> started;
+  std::vector<Incarnation> incarnations;  // all lives of the process; may be empty
+  std::optional<core::ProcessEnd> how;
 };
 // Unknown keys are ignored: supervisors of another version say this too.
 codec::Decoded<ExitedBody> read_exited(std::string_view json);
+
+// Entries of a supervisor's journal. Unknown keys are ignored here as well.
+struct LifecycleBody {
+  std::string machine;
+  std::string journal;
+  std::vector<core::LifecycleEntry> entries;
+};
+codec::Decoded<LifecycleBody> read_lifecycle(std::string_view json);
 
 struct TokenBody {
   std::string name;

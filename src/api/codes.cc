@@ -137,6 +137,8 @@ constexpr std::array<CodeInfo, kCodes> kTable{{
      "delete it first or choose another name"},
     {Code::kNoSuchWebhook, "VX-HOOK-002", 404, "There is no webhook with this name",
      "GET /api/webhooks lists them"},
+    {Code::kNoSuchCheckpoint, "VX-TASK-005", 404, "There is no such checkpoint",
+     "a newer one took its place, or the task has completed"},
 }};
 
 constexpr bool in_order() {

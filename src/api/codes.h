@@ -80,6 +80,7 @@ enum class Code : std::uint8_t {
   kBadParams,
   kWebhookExists,
   kNoSuchWebhook,
+  kNoSuchCheckpoint,
   kCount,
 };
 

@@ -9,6 +9,7 @@
 #include "api/views.h"
 #include "codec/resolve.h"
 #include "codec/sync_json.h"
+#include "model/text_check.h"
 
 namespace vortex::api {
 
@@ -16,6 +17,12 @@ namespace {
 
 // All workers of a usual fleet are on the first page, for scripts that look at nothing else.
 constexpr Bounds kWorkerBounds{1'000, 1, 10'000};
+constexpr std::size_t kSupervisorBytesMax = 200;
+
+WorkerLook look_at(const Backend& backend) {
+  const ControllerSettings& controller = backend.settings().settings.controller;
+  return {backend.now(), controller.flapping_losses, controller.flapping_window};
+}
 
 Handled answer_worker(Call& call) {
   const WorkerId id(call.text());
@@ -23,8 +30,8 @@ Handled answer_worker(Call& call) {
       co_await fetch(call.backend, [&](store::Reader& reader) { return reader.worker(id); });
   if (!worker) co_return std::unexpected(std::move(worker.error()));
   if (!*worker) co_return std::unexpected(trouble(Code::kNoSuchWorker, id.text));
-  const Instant now = call.backend.now();
-  co_return json_answer(object_json([&](JsonWriter& json) { write_worker(json, **worker, now); }));
+  const WorkerLook look = look_at(call.backend);
+  co_return json_answer(object_json([&](JsonWriter& json) { write_worker(json, **worker, look); }));
 }
 
 Handled act_on_worker(Call& call, core::Command command) {
@@ -51,10 +58,10 @@ Handled list_workers(Call& call) {
   auto workers = co_await fetch(
       call.backend, [&](store::Reader& reader) { return reader.workers(filter, page); });
   if (!workers) co_return std::unexpected(std::move(workers.error()));
-  const Instant now = call.backend.now();
+  const WorkerLook look = look_at(call.backend);
   co_return json_answer(
-      page_json("workers", *workers, [now](JsonWriter& json, const store::WorkerView& worker) {
-        write_worker(json, worker, now);
+      page_json("workers", *workers, [look](JsonWriter& json, const store::WorkerView& worker) {
+        write_worker(json, worker, look);
       }));
 }
 
@@ -172,8 +179,32 @@ Handled worker_exited(Call& call) {
     co_return std::unexpected(
         from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
   }
-  core::Command command =
-      core::WorkerExited{{}, WorkerId(call.path[0]), body->incarnation, std::move(body->started)};
+  core::Command command = core::WorkerExited{{},
+                                             WorkerId(call.path[0]),
+                                             body->incarnation,
+                                             std::move(body->started),
+                                             std::move(body->incarnations),
+                                             body->how};
+  auto done = co_await ask<core::Done>(call.backend, std::move(command));
+  if (!done) co_return std::unexpected(std::move(done.error()));
+  co_return empty_answer();
+}
+
+Handled supervisor_events(Call& call) {
+  auto body = read_lifecycle(call.request().body);
+  if (!body) {
+    co_return std::unexpected(
+        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
+  }
+  const LineRule rule{.bytes_min = 1, .bytes_max = kSupervisorBytesMax};
+  if (auto wrong = complain_of_line("supervisor", call.path[0], rule)) {
+    co_return std::unexpected(trouble(Code::kBadBody, *std::move(wrong)));
+  }
+  core::TellLifecycle told;
+  told.supervisor = body->machine + "/" + call.text();
+  told.journal = std::move(body->journal);
+  told.entries = std::move(body->entries);
+  core::Command command = std::move(told);
   auto done = co_await ask<core::Done>(call.backend, std::move(command));
   if (!done) co_return std::unexpected(std::move(done.error()));
   co_return empty_answer();

@@ -50,12 +50,19 @@ Handled check_fence(Call& call);
 Handled get_log(Call& call);
 Handled write_log(Call& call);
 
+// handle_checkpoints.cc
+Handled begin_checkpoint(Call& call);
+Handled write_checkpoint_piece(Call& call);
+Handled keep_checkpoint(Call& call);
+Handled read_checkpoint(Call& call);
+
 // handle_workers.cc
 Handled list_workers(Call& call);
 Handled get_worker(Call& call);
 Handled register_worker(Call& call);
 Handled sync_worker(Call& call);
 Handled worker_exited(Call& call);
+Handled supervisor_events(Call& call);
 Handled drain_worker(Call& call);
 Handled cordon_worker(Call& call);
 Handled uncordon_worker(Call& call);

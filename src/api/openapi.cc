@@ -160,7 +160,7 @@ void write_answer(JsonWriter& json, const Route& route) {
   json.field("description", route.success == 204 ? "Done" : "The answer");
   if (route.success != 204) {
     json.key("content").begin_object();
-    const bool is_text = route.answer_type == "text/plain";
+    const bool is_text = route.answer_type != "application/json";
     if (is_text) write_content(json, "text/plain", {});
     if (!route.answer_schema.empty()) write_content(json, "application/json", route.answer_schema);
     if (route.answer_schema == "EventPage") write_content(json, "text/event-stream", {});

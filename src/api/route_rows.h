@@ -52,6 +52,11 @@ constexpr Route text(Route route) {
   return route;
 }
 
+constexpr Route bytes(Route route) {
+  route.answer_type = "application/octet-stream";
+  return route;
+}
+
 constexpr Route raw(Route route) {
   route.body = Body::kRaw;
   route.success = 204;

@@ -38,6 +38,11 @@ constexpr Route kRoutes[] = {
                 "Proof by its supervisor: the process ended and nothing of its tasks is left", {},
                 worker_exited),
            "ExitedRequest", 204),
+    taking(post("/api/supervisors/{supervisor}/events", Need::kWorker, "supervisor_events",
+                "Adds entries of a supervisor's journal to the monitor log; what is sent twice "
+                "counts once",
+                {}, supervisor_events),
+           "LifecycleRequest", 204),
     taking(post("/api/workers/{worker}/drain", Need::kOperator, "drain_worker",
                 "Gives it no more work; it leaves when it is done, or at the deadline", "Worker",
                 drain_worker),

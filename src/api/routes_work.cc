@@ -45,6 +45,17 @@ constexpr QueryParam kReadLog[] = {
 constexpr QueryParam kWriteLog[] = {
     {"epoch", Type::kInteger, "of the attempt that wrote it", {}, true},
     {"offset", Type::kInteger, "of its first byte in all that the attempt wrote", {}, true}};
+constexpr QueryParam kHolder[] = {
+    {"epoch", Type::kInteger, "of the attempt", {}, true},
+    {"worker", Type::kText, "that holds it", {}, true},
+    {"incarnation", Type::kInteger, "of that worker", {}, true},
+    {"bytes", Type::kInteger, "of the whole checkpoint"},
+    {"upload", Type::kInteger, "as the first call answered"},
+    {"offset", Type::kInteger, "of the first byte of the piece"},
+    {"refused", Type::kText, "why the worker does not send it, for the monitor log"}};
+constexpr QueryParam kPiece[] = {
+    {"upload", Type::kInteger, "as the assignment says (checkpoint_upload)", {}, true},
+    {"offset", Type::kInteger, "where the piece begins"}};
 constexpr QueryParam kFence[] = {{"epoch", Type::kInteger, "VORTEX_EPOCH of the task", {}, true}};
 constexpr QueryParam kLetters[] = {
     {"state", Type::kText, "only letters in this state", kLetterStateNames},
@@ -109,6 +120,26 @@ constexpr Route kRoutes[] = {
     with(raw(post("/api/tasks/{task}/logs", Need::kWorker, "write_log",
                   "Takes output of an attempt; 409 when it is not the latest one", {}, write_log)),
          kWriteLog),
+    with(post("/api/tasks/{task}/checkpoint", Need::kWorker, "begin_checkpoint",
+              "Begins to save a checkpoint in pieces; 413 when it is not taken, which the monitor "
+              "log then says",
+              "CheckpointUpload", begin_checkpoint),
+         kHolder),
+    with(raw(as(post("/api/tasks/{task}/checkpoint", Need::kWorker, "write_checkpoint_piece",
+                     "Takes a piece of at most 1 MiB, in order; 503 with Retry-After when others "
+                     "are being written",
+                     {}, write_checkpoint_piece),
+                Method::kPut)),
+         kHolder),
+    with(nothing(post("/api/tasks/{task}/checkpoint/keep", Need::kWorker, "keep_checkpoint",
+                      "All pieces are there: it is the task's checkpoint from now on", {},
+                      keep_checkpoint)),
+         kHolder),
+    with(bytes(as(
+             post("/api/tasks/{task}/checkpoint", Need::kWorker, "read_checkpoint",
+                  "One piece of a checkpoint; the next begins where it ends", {}, read_checkpoint),
+             Method::kGet)),
+         kPiece),
     get("/api/tasks/{task}/explain", "explain_task",
         "Why the task is where it is, and what would move it", "Explanation", explain_task),
     post("/api/tasks/{task}/retry", Need::kOperator, "retry_task",

@@ -37,7 +37,9 @@ constexpr Field kWorker[] = {
     integer("held", "tasks it holds"),
     integer("completed", "attempts that completed on it, as far as they are kept"),
     integer("ended", "attempts that ended on it in any way"),
-    integer("times_lost", "how often it was lost"),
+    integer("times_lost", "how often it was lost; kept over restarts and reset-state"),
+    integer("lost_lately", "how often within controller.flapping_window_secs"),
+    boolean("flapping", "it was lost too often lately"),
     time("registered_at", "start of this life"),
     nullable(time("last_heartbeat", "null: none yet")),
     nullable(integer("seconds_since_heartbeat", "null: none yet")),
@@ -101,6 +103,24 @@ constexpr Field kDrain[] = {
 constexpr Field kExited[] = {
     integer("incarnation", "which life ended"),
     optional(list("started", "StartedAttempt", "what ran in it then, reported or not")),
+    optional(any("incarnations", "numbers of all lives that this process had")),
+    optional(integer("exit_code", "how it ended")),
+    optional(integer("signal", "which signal killed it")),
+};
+constexpr Field kLifecycle[] = {
+    text("machine", "on which the supervisor runs"),
+    text("journal", "a new journal numbers its entries anew"),
+    list("entries", "LifecycleEntry", "in order"),
+};
+constexpr Field kLifecycleEntry[] = {
+    integer("id", "grows; what was taken before is passed over"),
+    text("event",
+         "worker_spawn, worker_spawn_retry, worker_spawn_failed, worker_exit, worker_crash or "
+         "worker_respawn"),
+    text("worker", "its id"),
+    optional(integer("incarnation", "which life ended")),
+    optional(text("at", "when, by the clock of its machine")),
+    optional(any("data", "numbers and strings such as attempt, reason, wait_ms, exit_code")),
 };
 constexpr Field kStartedAttempt[] = {
     text("task", "its id"),
@@ -188,6 +208,9 @@ constexpr Field kAssignment[] = {
     optional(boolean("report_output", "say in `held` how much it has written")),
     optional(text("checkpoint", "saved by the attempt before")),
     optional(text("checkpoint_base64", "the same, when it is not UTF-8")),
+    optional(integer("checkpoint_upload",
+                     "instead: it is large and read from /api/tasks/{task}/checkpoint")),
+    optional(integer("checkpoint_bytes", "its size")),
 };
 constexpr Field kStopOrder[] = {
     text("task", "its id"),
@@ -221,6 +244,8 @@ constexpr Schema kSchemas[] = {
     {"LeaseHeld", "Who holds a partition, and with which epoch.", kLeaseHeld},
     {"DrainRequest", "How a worker is to leave.", kDrain},
     {"ExitedRequest", "Proof that one life of a worker ended.", kExited, {}, true},
+    {"LifecycleRequest", "Entries of a supervisor's journal.", kLifecycle, {}, true},
+    {"LifecycleEntry", "How a worker process began or ended.", kLifecycleEntry, {}, true},
     {"StartedAttempt", "An attempt whose process was there.", kStartedAttempt, {}, true},
     // What workers send may hold more than is known here: an older controller ignores it.
     {"RegisterRequest", "What a worker says about itself.", kRegister, {}, true},

@@ -147,6 +147,11 @@ constexpr Field kExplanation[] = {
     text("moves_when", "what would change it"),
     nullable(time("moves_at", "when the time is known")),
 };
+constexpr Field kCheckpointUpload[] = {
+    integer("upload", "names it in the calls that follow"),
+    integer("piece_bytes_max", "the largest piece"),
+};
+
 constexpr Field kFence[] = {
     text("task", "its id"),
     integer("epoch", "that was asked about"),
@@ -215,6 +220,7 @@ constexpr Schema kSchemas[] = {
     {"AttemptList", "All attempts at a task.", kAttemptList},
     {"Log", "A piece of the output of an attempt.", kLog},
     {"Explanation", "Why a task is where it is, and what would move it.", kExplanation},
+    {"CheckpointUpload", "A checkpoint may be sent.", kCheckpointUpload},
     {"Fence", "The attempt still holds its task.", kFence},
     {"DeadLetter", "A task that was given up.", kDeadLetter},
     {"DeadLetterList", "A page of dead letters.", kDeadLetterList},

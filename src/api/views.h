@@ -52,7 +52,13 @@ void write_dead_letter(JsonWriter& json, const store::DeadLetterView& letter);
 void write_recovery_fields(JsonWriter& json, const RecoveryRow& row);
 void write_recovery_item(JsonWriter& json, const RecoveryItemRow& row);
 
-void write_worker(JsonWriter& json, const store::WorkerView& worker, Instant now);
+// By what a worker is judged when it is shown.
+struct WorkerLook {
+  Instant now;
+  std::uint32_t flapping_losses = 0;
+  Duration flapping_window;
+};
+void write_worker(JsonWriter& json, const store::WorkerView& worker, const WorkerLook& look);
 void write_machine(JsonWriter& json, const MachineRow& row);
 void write_queue(JsonWriter& json, const QueueDepth& queue);
 // `renew_at` is set in what a holder is answered.

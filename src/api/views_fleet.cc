@@ -25,7 +25,8 @@ void write_info(JsonWriter& json, const WorkerInfo& info) {
 
 }  // namespace
 
-void write_worker(JsonWriter& json, const store::WorkerView& worker, Instant now) {
+void write_worker(JsonWriter& json, const store::WorkerView& worker, const WorkerLook& look) {
+  const Instant now = look.now;
   const WorkerRow& row = worker.row;
   json.begin_object().field("id", row.info->id.text).field("name", row.info->name);
   json.field("machine", row.info->machine.text).field("state", to_text(row.state));
@@ -34,6 +35,10 @@ void write_worker(JsonWriter& json, const store::WorkerView& worker, Instant now
   write_info(json, *row.info);
   json.field("held", worker.held).field("completed", worker.completed);
   json.field("ended", worker.ended).field("times_lost", row.times_lost);
+  const auto lately = std::ranges::count_if(
+      row.lost_lately, [&](Instant at) { return now - at < look.flapping_window; });
+  json.field("lost_lately", static_cast<std::uint64_t>(lately));
+  json.field("flapping", look.flapping_losses > 0 && lately >= look.flapping_losses);
   json.field("registered_at", row.registered_at);
   const bool heard = row.last_heartbeat != kNever && row.last_heartbeat.us != 0;
   write_time(json, "last_heartbeat", row.last_heartbeat);

@@ -154,7 +154,11 @@ void write_task_detail(JsonWriter& json, const TaskDetail& detail) {
   outputs && !outputs->empty() ? json.raw(*outputs) : json.null();
   json.key("checkpoint_bytes");
   const auto& checkpoint = detail.data.checkpoint;
-  checkpoint ? json.number(std::uint64_t{checkpoint->size()}) : json.null();
+  if (detail.data.uploaded) {
+    json.number(detail.data.uploaded->bytes);
+  } else {
+    checkpoint ? json.number(std::uint64_t{checkpoint->size()}) : json.null();
+  }
   json.end_object();
 }
 

@@ -44,6 +44,7 @@ std::string labels_of(const object& worker) {
 Cell note_cell(const object& worker, const Look& /*look*/) {
   if (flag_at(worker, "cordoned")) return {"cordoned", Tone::kWarn};
   if (flag_at(worker, "suspect")) return {"suspect", Tone::kWarn};
+  if (flag_at(worker, "flapping")) return {"flapping", Tone::kWarn};
   return {"-", Tone::kDim};
 }
 
@@ -126,6 +127,10 @@ std::string record_of(const object& worker, const Look& look) {
   record.add("attempts", fmt::format("{} completed of {} ended", number_at(worker, "completed"),
                                      number_at(worker, "ended")));
   record.add("lost", fmt::format("{} times", number_at(worker, "times_lost")));
+  if (flag_at(worker, "flapping")) {
+    record.add("flapping", fmt::format("lost {} times lately", number_at(worker, "lost_lately")),
+               Tone::kBad);
+  }
   record.add("heard", time_cell(worker, "last_heartbeat", look).text);
   record.add("uptime", uptime_cell(worker, look).text);
   const auto add_if = [&](const char* name, const std::string& value) {

@@ -32,6 +32,9 @@ void read_line(Reading& in, NodeIx node, std::string& out, std::size_t bytes_min
   if (auto complaint = complain_of_line(in.document().name_of(node), *text, rule)) {
     return in.problem(node, *std::move(complaint));
   }
+  if (auto complaint = complain_of_dots(in.document().name_of(node), *text)) {
+    return in.problem(node, *std::move(complaint));
+  }
   out = *text;
 }
 

@@ -65,6 +65,12 @@ constexpr Field<Draft> kAssignmentFields[] = {
      [](Reading& in, NodeIx node, Draft& out) { read_text(in, node, out.assignment.checkpoint); }},
     {"checkpoint_base64", [](Reading& in, NodeIx node,
                              Draft& out) { read_base64(in, node, out.assignment.checkpoint); }},
+    {"checkpoint_upload",
+     [](Reading& in, NodeIx node, Draft& out) {
+       read_number(in, node, out.assignment.uploaded.number);
+     }},
+    {"checkpoint_bytes", [](Reading& in, NodeIx node,
+                            Draft& out) { read_number(in, node, out.assignment.uploaded.bytes); }},
 };
 
 void read_assignments(Reading& in, NodeIx node, SyncReply& out) {

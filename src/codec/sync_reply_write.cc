@@ -113,6 +113,10 @@ class AssignmentWriter {
       write_bytes(json_, {.text = "checkpoint", .base64 = "checkpoint_base64"},
                   assignment.checkpoint);
     }
+    if (assignment.uploaded.number != 0) {
+      json_.field("checkpoint_upload", assignment.uploaded.number);
+      json_.field("checkpoint_bytes", assignment.uploaded.bytes);
+    }
     json_.end_object();
   }
 

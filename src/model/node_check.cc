@@ -77,6 +77,7 @@ Complaint complain_of_requirements(const NodeSpec& node) {
   if (auto c = complain_of_name("queue name", queue)) return c;
   if (auto c = complain_of_line("runtime", runtime, rule)) return c;
   if (auto c = complain_of_line("worker", worker.text, rule)) return c;
+  if (auto c = complain_of_dots("worker", worker.text)) return c;
   if (auto c = complain_of_size("labels", labels.size(), kEntriesMax)) return c;
   if (auto c = complain_of_keys("label name", labels)) return c;
   for (const auto& [key, value] : labels) {

@@ -131,6 +131,9 @@ asio::awaitable<Asked<void>> Desk::write(SideWrite side) {
   out.term = state->term;
   out.now = clock;
   if (auto* log = std::get_if<WriteLog>(&side)) out.logs.push_back(std::move(log->chunk));
+  if (auto* piece = std::get_if<WriteCheckpointPiece>(&side)) {
+    out.pieces.push_back(std::move(piece->piece));
+  }
   if (auto* token = std::get_if<WriteToken>(&side)) out.tokens.push_back(std::move(token->row));
   if (auto* hook = std::get_if<WriteWebhook>(&side)) out.webhooks.push_back(std::move(hook->row));
   if (auto* step = std::get_if<WriteWebhookStep>(&side)) {

@@ -74,6 +74,18 @@ void walk_worker(Client& client) {
   client.get(fmt::format("{}/fence?epoch={}", task, held.epoch));
   client.post(fmt::format("{}/logs?epoch={}&offset=0", task, held.epoch), "hello\n");
   client.get(task + "/logs", {{"Accept", "application/json"}});
+  const auto checkpoint = [&](const char* what, const std::string& rest) {
+    return fmt::format("{}/checkpoint{}?epoch={}&worker=w1&incarnation={}&bytes=3{}", task, what,
+                       held.epoch, worker.incarnation, rest);
+  };
+  const std::string upload =
+      fmt::format("&upload={}", client.post(checkpoint("", "")).number("/upload"));
+  client.put(checkpoint("", upload + "&offset=0"), "abc");
+  client.post(checkpoint("/keep", upload));
+  client.get(fmt::format("{}/checkpoint?{}", task, upload.substr(1)));
+  client.post("/api/supervisors/s/events",
+              R"({"machine":"m","journal":"j","entries":[{"id":1,"event":"worker_spawn",)"
+              R"("worker":"w1"}]})");
   client.get(task + "/attempts");
   fail(client, worker, held);
   const std::string letter = "/api/dead-letters/" + held.task;
