@@ -231,10 +231,6 @@ ExitCode supervise(const Context& context, const WorkerFlags& flags,
   supervisor.count = flags.count;
   supervisor.program = context.program;
   supervisor.arguments = context.arguments;
-  const std::string& monitor = supervisor.worker.settings.monitoring.monitor_log;
-  supervisor.monitor_log = monitor == "off"    ? ""
-                           : monitor == "auto" ? supervisor.worker.work_dir + "/monitor.log"
-                                               : monitor;
   supervisor.log = [logger](const std::string& line) { logger->info(line); };
   return static_cast<ExitCode>(worker::run_supervisor(std::move(supervisor)));
 }

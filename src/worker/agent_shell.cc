@@ -114,6 +114,7 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
   }
 
   void perform(agent::SendRegister& send) {
+    hooks_.registering(send.incarnation);
     net::Call call;
     call.method = net::Method::kPost;
     call.target = "/api/workers";

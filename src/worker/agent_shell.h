@@ -24,8 +24,9 @@ namespace vortex::worker {
 struct ShellHooks {
   std::function<void(Assignment)> start;
   std::function<void(Attempt)> kill;
-  std::function<void(Instant)> renewed;  // agent::Agent::tasks_until, after each step
-  std::function<void()> ready;           // registered for the first time
+  std::function<void(Instant)> renewed;          // agent::Agent::tasks_until, after each step
+  std::function<void(Incarnation)> registering;  // about to be: not sent yet
+  std::function<void()> ready;                   // registered for the first time
   std::function<void(agent::Exit::How)> exited;
   std::function<void(const std::string&)> log;
 };

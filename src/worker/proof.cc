@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "worker/answers.h"
@@ -27,7 +28,13 @@ std::string proof_body(const Proof& proof) {
     if (out.back() == '}') out += ',';
     out += fmt::format(R"({{"task":"{}","epoch":{}}})", to_text(attempt.task), attempt.epoch.value);
   }
-  return out + "]}";
+  out += R"(],"incarnations":[)";
+  for (const Incarnation life : proof.lives) {
+    out += fmt::format("{}{}", out.back() == '[' ? "" : ",", life.value);
+  }
+  const bool by_signal = WIFSIGNALED(proof.status);
+  return out + fmt::format(R"(],"{}":{}}})", by_signal ? "signal" : "exit_code",
+                           by_signal ? WTERMSIG(proof.status) : WEXITSTATUS(proof.status));
 }
 
 ProofTeller::ProofTeller(Config config) : config_(std::move(config)) {
@@ -96,7 +103,7 @@ bool ProofTeller::try_once(const Pending& pending) {
   // 4xx: it was never registered, or the controller knows already; there is nothing to add.
   const bool answered = result && result->status < 500;
   if (answered && result->status != 401 && result->status != 403) return true;
-  config_.log(fmt::format("{}:{} could not take the exit of {}: {}", client.endpoint.host,
+  config_.log(fmt::format("{}:{}: could not report the exit of {}: {}", client.endpoint.host,
                           client.endpoint.port, pending.proof.worker.text, trouble_of(result)));
   current_ = (current_ + 1) % config_.controllers.size();
   return answered;

@@ -21,8 +21,10 @@ namespace vortex::worker {
 
 struct Proof {
   WorkerId worker;
-  Incarnation incarnation;
-  std::vector<Attempt> started;  // what ran in it; it may not have had the time to say so
+  Incarnation incarnation;         // the newest of its lives
+  std::vector<Attempt> started;    // what ran in it; it may not have had the time to say so
+  std::vector<Incarnation> lives;  // all it had: it may have registered anew by itself
+  int status = 0;                  // how it ended, as from waitpid
 };
 // What the controller is sent.
 std::string proof_body(const Proof& proof);

@@ -40,7 +40,13 @@ struct Entry {
   std::uint32_t task;
   std::uint32_t level;
 };
-static_assert(sizeof(Head) % alignof(Entry) == 0);
+// Behind the entries. A life is written before it is counted.
+struct Tail {
+  static constexpr std::size_t kLives = 16;
+  std::uint64_t count;
+  std::uint64_t lives[kLives];
+};
+static_assert(sizeof(Head) % alignof(Entry) == 0 && sizeof(Entry) % alignof(Tail) == 0);
 
 // Two for each slot, then one for the worker. Files of an older kind have an even number.
 std::uint32_t entries_for(std::uint32_t slots) { return slots * 2 + 1; }
@@ -70,6 +76,12 @@ struct SlotRecord::Mapped {
         last ? mapped->head.entries - 1 : place.slot * 2 + static_cast<std::uint32_t>(place.role);
     if (index >= mapped->head.entries) return nullptr;
     return mapped->entries() + index;
+  }
+  static Tail* tail(Mapped* mapped, std::size_t bytes) {
+    if (mapped == nullptr) return nullptr;
+    const std::size_t at = sizeof(Head) + sizeof(Entry) * mapped->head.entries;
+    if (bytes < at + sizeof(Tail)) return nullptr;
+    return reinterpret_cast<Tail*>(mapped->entries() + mapped->head.entries);
   }
 };
 
@@ -121,7 +133,7 @@ std::expected<SlotRecord, std::string> SlotRecord::create(const Config& config) 
   Fd file(::open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file) return fault();
   const std::uint32_t entries = entries_for(config.slots);
-  const std::size_t bytes = sizeof(Head) + sizeof(Entry) * entries;
+  const std::size_t bytes = sizeof(Head) + sizeof(Entry) * entries + sizeof(Tail);
   // Space is taken now: a full disk must not be met by a store into the map.
   if (const int full = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes))) {
     errno = full;
@@ -194,6 +206,15 @@ void SlotRecord::clear(Place place) {
   }
 }
 
+void SlotRecord::note_life(Incarnation life) {
+  Tail* tail = Mapped::tail(mapped_, bytes_);
+  if (tail == nullptr) return;
+  const std::uint64_t count = tail->count;
+  if (count > 0 && tail->lives[(count - 1) % Tail::kLives] == life.value) return;
+  tail->lives[count % Tail::kLives] = life.value;
+  std::atomic_ref(tail->count).store(count + 1, std::memory_order_release);
+}
+
 RecordContents read_record(const std::string& path) {
   const std::string bytes = read_text_file(path);
   RecordContents contents;
@@ -218,6 +239,13 @@ RecordContents read_record(const std::string& path) {
     } else {
       contents.processes.push_back(process);
     }
+  }
+  Tail tail;
+  const std::size_t at = sizeof(head) + std::size_t{head.entries} * sizeof(Entry);
+  if (at + sizeof(tail) > bytes.size()) return contents;  // of an older version
+  std::memcpy(&tail, bytes.data() + at, sizeof(tail));
+  for (std::size_t i = 0; i < std::min<std::uint64_t>(tail.count, Tail::kLives); ++i) {
+    contents.lives.push_back({tail.lives[i]});
   }
   return contents;
 }

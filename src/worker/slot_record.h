@@ -69,6 +69,9 @@ class SlotRecord {
   // recorded. Null: nothing is written here.
   std::int32_t* expect(Place place, const RecordedProcess& process);
   void clear(Place place);
+  // From one thread: a life that the worker is about to register. On record before anybody hears of
+  // it, so that proof of its end covers it.
+  void note_life(Incarnation life);
 
   // For another process; -1: there is none.
   int file() const { return file_.get(); }
@@ -87,6 +90,7 @@ struct RecordContents {
   std::uint32_t pid_space = 0;            // 0: an older file, which knew of one only
   std::optional<RecordedProcess> worker;  // whose record it is; an older file does not say
   std::vector<RecordedProcess> processes;
+  std::vector<Incarnation> lives;  // the newest, in any order
 };
 // Whether its ids mean the same to the caller.
 bool is_of_own_pid_space(const RecordContents& record);

@@ -18,8 +18,6 @@ namespace vortex::worker {
 
 namespace {
 
-constexpr int kCouldNotExec = 127;
-
 std::vector<std::string> arguments_of(const SpawnRequest& request, int news_fd) {
   std::vector<std::string> all{request.program};
   all.insert(all.end(), request.arguments.begin(), request.arguments.end());

@@ -21,9 +21,13 @@
 
 namespace vortex::worker {
 
-// What a worker process writes to its supervisor, one character each.
+constexpr int kCouldNotExec = 127;  // exit code: the program could not be started at all
+
+// What a worker process writes to its supervisor.
 constexpr char kNewsReady = 'r';   // registered
 constexpr char kNewsProved = 'p';  // finished its first task
+// Begins the last words of one that cannot work: why, up to the end of the line.
+constexpr char kNewsTrouble = '!';
 
 struct SpawnRequest {
   std::string program;

@@ -17,8 +17,8 @@
 
 #include "base/clock.h"
 #include "worker/fd.h"
+#include "worker/journal.h"
 #include "worker/leftovers.h"
-#include "worker/lifecycle_log.h"
 #include "worker/proof.h"
 #include "worker/respawn.h"
 #include "worker/slot_record.h"
@@ -30,6 +30,7 @@ namespace vortex::worker {
 namespace {
 
 constexpr int kNamesTried = 100;
+constexpr std::size_t kTroubleBytesMax = 500;
 constexpr Duration kCleanAgainAfter = millis(2);
 constexpr Duration kLongestWait = seconds(3600);
 // Beyond the time a worker may take to leave; then it is killed.
@@ -53,8 +54,10 @@ struct Ward {
   Incarnation incarnation;
   Instant started_at;
   Reached reached = Reached::kNothing;
-  Fd news;         // the process tells here how far it got
-  int status = 0;  // kCleaning: how it ended
+  Fd news;                  // the process tells here how far it got
+  std::string trouble;      // and why it could not work, if it knew
+  bool in_trouble = false;  // the rest of the news is that
+  int status = 0;           // kCleaning: how it ended
   std::uint32_t starts = 0;
   // Its process as we see it: what runs in a container knows no ids that mean anything to the next
   // supervisor. Empty without containers.
@@ -63,8 +66,7 @@ struct Ward {
 
 class Supervisor {
  public:
-  explicit Supervisor(SupervisorOptions options)
-      : options_(std::move(options)), monitor_(options_.monitor_log) {}
+  explicit Supervisor(SupervisorOptions options) : options_(std::move(options)) {}
 
   int run();
 
@@ -81,7 +83,8 @@ class Supervisor {
   void clean();
   std::vector<pid_t> living() const;
   void settle(Ward& ward);
-  void say_end(const Ward& ward);
+  void say_end(const Ward& ward, Incarnation life);
+  std::string why_it_ended(const Ward& ward) const;
   void decide(Ward& ward);
   void pass_on_signal();
   void kill_late();
@@ -91,9 +94,9 @@ class Supervisor {
   Launcher launcher() const { return options_.worker.settings.worker.launcher; }
 
   SupervisorOptions options_;
-  LifecycleLog monitor_;
   std::optional<SupervisorFolder> folder_;
   std::unique_ptr<ProofTeller> proofs_;
+  std::unique_ptr<Journal> journal_;
   std::vector<std::unique_ptr<Ward>> wards_;
   Fd signals_;
   bool leaving_ = false;
@@ -119,6 +122,13 @@ bool Supervisor::prepare() {
   proofs.give_up_after = options_.worker.settings.controller.heartbeat_timeout;
   proofs.log = options_.log;
   proofs_ = std::make_unique<ProofTeller>(std::move(proofs));
+  Journal::Config journal;
+  journal.path = folder_->path() + ".journal";
+  journal.machine = options_.worker.info.machine.text;
+  journal.supervisor = options_.name;
+  journal.controllers = options_.worker.controllers;
+  journal.log = options_.log;
+  journal_ = std::make_unique<Journal>(std::move(journal));
   for (std::uint32_t i = 1; i <= options_.count; ++i) {
     WorkerId id(fmt::format("{}-{}", options_.name, i));
     WorkerGroup group(options_.worker.containment, {options_.name, id.text});
@@ -178,8 +188,12 @@ void Supervisor::start(Ward& ward) {
   ward.reached = Reached::kNothing;
   ward.started_at = boot_clock_now();
   const bool again = ward.starts++ > 0;
-  monitor_.write(again ? EventKind::kWorkerRespawn : EventKind::kWorkerSpawn, ward.id,
-                 {{"attempt", std::int64_t{ward.starts}}});
+  ward.trouble.clear();
+  ward.in_trouble = false;
+  journal_->write({again ? EventKind::kWorkerRespawn : EventKind::kWorkerSpawn,
+                   ward.id,
+                   {},
+                   {{"attempt", std::int64_t{ward.starts}}}});
   auto child = spawn_worker({options_.program, options_.arguments, ward.id, ward.incarnation,
                              folder_->record_path(ward.id.text), options_.name, launcher(),
                              options_.worker.info.machine.text},
@@ -187,6 +201,7 @@ void Supervisor::start(Ward& ward) {
   if (!child) {
     say(fmt::format("{}: {}", ward.id.text, child.error()));
     ward.status = W_EXITCODE(1, 0);
+    ward.trouble = child.error();
     return decide(ward);
   }
   ward.pid = child->pid;
@@ -234,10 +249,12 @@ bool Supervisor::read_news(Ward& ward) {
   if (got == 0) ward.news.reset();
   if (got <= 0) return false;
   for (ssize_t i = 0; i < got; ++i) {
-    if (text[i] == kNewsReady && ward.reached == Reached::kNothing) {
-      ward.reached = Reached::kReady;
-      monitor_.write(EventKind::kWorkerReady, ward.id, {});
+    if (ward.in_trouble) {
+      if (ward.trouble.size() < kTroubleBytesMax && text[i] != '\n') ward.trouble += text[i];
+      continue;
     }
+    if (text[i] == kNewsTrouble) ward.in_trouble = true;
+    if (text[i] == kNewsReady) ward.reached = std::max(ward.reached, Reached::kReady);
     if (text[i] == kNewsProved) ward.reached = Reached::kProved;
   }
   return true;
@@ -287,21 +304,37 @@ std::vector<pid_t> Supervisor::living() const {
   return pids;
 }
 
+// Why a process that never registered ended, as far as can be known.
+std::string Supervisor::why_it_ended(const Ward& ward) const {
+  if (!ward.trouble.empty()) return ward.trouble;
+  if (WIFSIGNALED(ward.status)) {
+    return fmt::format("killed by signal {} before it had registered", WTERMSIG(ward.status));
+  }
+  const int code = WEXITSTATUS(ward.status);
+  if (code == kCouldNotExec) return fmt::format("{} cannot be executed", options_.program);
+  return fmt::format("ended with exit code {} before it had registered", code);
+}
+
 void Supervisor::settle(Ward& ward) {
-  say_end(ward);
   // Also when it left on purpose: the controller may not have heard its last
   // words.
   const RecordContents record = read_record(folder_->record_path(ward.id.text));
-  proofs_->tell({ward.id, ward.incarnation, recorded_attempts(record)});
+  Proof proof{ward.id, ward.incarnation, recorded_attempts(record), record.lives, ward.status};
+  for (const Incarnation life : proof.lives) proof.incarnation = std::max(proof.incarnation, life);
+  proof.lives.push_back(ward.incarnation);
+  say_end(ward, proof.incarnation);
+  proofs_->tell(std::move(proof));
   decide(ward);
 }
 
-void Supervisor::say_end(const Ward& ward) {
+void Supervisor::say_end(const Ward& ward, Incarnation life) {
   const bool by_signal = WIFSIGNALED(ward.status);
   const int code = by_signal ? WTERMSIG(ward.status) : WEXITSTATUS(ward.status);
   const bool fine = !by_signal && code == 0;
-  monitor_.write(fine ? EventKind::kWorkerExit : EventKind::kWorkerCrash, ward.id,
-                 {{by_signal ? "signal" : "exit_code", std::int64_t{code}}});
+  journal_->write({fine ? EventKind::kWorkerExit : EventKind::kWorkerCrash,
+                   ward.id,
+                   life,
+                   {{by_signal ? "signal" : "exit_code", std::int64_t{code}}}});
   if (fine) return say(fmt::format("{}: has left", ward.id.text));
   say(fmt::format("{}: {} {}; nothing of its tasks is left", ward.id.text,
                   by_signal ? "was killed by signal" : "ended with exit code", code));
@@ -314,22 +347,28 @@ void Supervisor::decide(Ward& ward) {
   if (leaving_ || superseded || (fine && ward.reached != Reached::kNothing)) return;
   const auto wait = ward.respawn.after_end(ward.reached, boot_clock_now() - ward.started_at);
   if (!wait) {
-    monitor_.write(EventKind::kWorkerSpawnFailed, ward.id, {{"starts", std::int64_t{ward.starts}}});
+    const std::string why =
+        ward.reached == Reached::kNothing ? why_it_ended(ward) : "it crashed too often";
+    journal_->write({EventKind::kWorkerSpawnFailed,
+                     ward.id,
+                     {},
+                     {{"starts", std::int64_t{ward.starts}}, {"reason", why}}});
     return say(
-        fmt::format("{}: given up after {} starts; see its last words "
-                    "above, then start the "
-                    "supervisor again",
-                    ward.id.text, ward.starts));
+        fmt::format("{}: given up after {} starts: {}. Fix that, then start the supervisor "
+                    "again",
+                    ward.id.text, ward.starts, why));
   }
   ward.phase = Phase::kWaiting;
   ward.start_at = boot_clock_now() + *wait;
   if (ward.reached != Reached::kNothing) return;
-  monitor_.write(EventKind::kWorkerSpawnRetry, ward.id,
-                 {{"try", std::int64_t{ward.respawn.spawn_tries()}},
-                  {"wait_ms", wait->us / 1'000},
-                  {"reason", std::string("it ended before it had registered")}});
-  say(fmt::format("{}: ended before it had registered; next try in {} ms", ward.id.text,
-                  wait->us / 1'000));
+  const std::string why = why_it_ended(ward);
+  journal_->write({EventKind::kWorkerSpawnRetry,
+                   ward.id,
+                   {},
+                   {{"try", std::int64_t{ward.respawn.spawn_tries()}},
+                    {"wait_ms", wait->us / 1'000},
+                    {"reason", why}}});
+  say(fmt::format("{}: {}; next try in {} ms", ward.id.text, why, wait->us / 1'000));
 }
 
 void Supervisor::pass_on_signal() {
@@ -368,6 +407,7 @@ int Supervisor::run() {
     kill_late();
   }
   proofs_.reset();
+  journal_.reset();
   for (const auto& ward : wards_) ward->group.remove();
   folder_->remove();
   if (leaving_) return 0;

@@ -6,6 +6,7 @@
 //                                          |
 //                                          +-- PROOF to the controller, on another thread
 //
+// How its processes began and ended goes through the controller into the monitor log (journal.h).
 // It does nothing else that could fail: no HTTP, no tasks, no database on its thread. Nothing of a
 // dead worker's tasks is alive when the proof goes out. SIGTERM and SIGINT are passed on, a second
 // one as well; it returns when every worker has left.
@@ -26,7 +27,6 @@ struct SupervisorOptions {
   std::uint32_t count = 1;
   std::string program;                 // this very program
   std::vector<std::string> arguments;  // with which a worker process is started, before our own
-  std::string monitor_log;             // file; empty: none
   std::function<void(const std::string&)> log;
 };
 

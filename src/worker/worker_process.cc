@@ -30,6 +30,7 @@
 #include "worker/launch.h"
 #include "worker/log_shipper.h"
 #include "worker/runner_messages.h"
+#include "worker/slot_record.h"
 #include "worker/spawn_worker.h"
 
 namespace vortex::worker {
@@ -97,6 +98,7 @@ class WorkerProcess {
   agent::AgentConfig agent_config(std::string health_address) const;
   void start_task(const Assignment& assignment);  // on the tasks' thread
   void tell_supervisor(char news) const;
+  int give_up(const std::string& why) const;
   void on_fact(agent::Input fact);
   void wait_for_end();
   void on_signal();
@@ -115,6 +117,7 @@ class WorkerProcess {
   Loop beat_;
   std::unique_ptr<LogShipper> shipper_;
   std::unique_ptr<Executor> executor_;
+  SlotRecord lives_;  // on the beat thread
   std::unique_ptr<AgentShell> shell_;
   std::unique_ptr<net::Server> health_;
   std::atomic<bool> exited_ = false;
@@ -220,6 +223,9 @@ std::string WorkerProcess::start_agent() {
     asio::post(tasks_.io, [this, attempt] { executor_->kill(attempt); });
   };
   hooks.renewed = [this](Instant until) { fence_.move_to(until); };
+  // Another view of the record that the executor has made.
+  lives_ = SlotRecord::open(Fd(::open(options_.record_path.c_str(), O_RDWR | O_CLOEXEC)));
+  hooks.registering = [this](Incarnation life) { lives_.note_life(life); };
   hooks.ready = [this] { tell_supervisor(kNewsReady); };
   hooks.exited = [this](agent::Exit::How how) {
     how_ = how;
@@ -246,6 +252,16 @@ void WorkerProcess::start_task(const Assignment& assignment) {
 
 void WorkerProcess::tell_supervisor(char news) const {
   if (options_.news_fd >= 0) static_cast<void>(!::write(options_.news_fd, &news, 1));
+}
+
+// Its last words; the exit code.
+int WorkerProcess::give_up(const std::string& why) const {
+  log_(why);
+  const std::string news = fmt::format("{}{}\n", kNewsTrouble, why);
+  if (options_.news_fd >= 0) {
+    static_cast<void>(!::write(options_.news_fd, news.data(), news.size()));
+  }
+  return 1;
 }
 
 void WorkerProcess::on_signal() {
@@ -294,17 +310,12 @@ int WorkerProcess::run() {
   if (options_.news_fd >= 0) ::fcntl(options_.news_fd, F_SETFD, FD_CLOEXEC);
   if (supervisor_is_gone(options_.news_fd)) return 1;
   if (const std::string wrong = be_contained(); !wrong.empty()) {
-    log_(wrong);
-    return 1;
+    return give_up(wrong);
   }
-  if (const std::string wrong = make_fence(); !wrong.empty()) {
-    log_(wrong);
-    return 1;
-  }
+  if (const std::string wrong = make_fence(); !wrong.empty()) return give_up(wrong);
   start_executor();
   if (const std::string wrong = start_agent(); !wrong.empty()) {
-    log_(wrong);
-    return 1;
+    return give_up(wrong);
   }
   tasks_.run("tasks");
   beat_.run("beat");

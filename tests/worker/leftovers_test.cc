@@ -120,8 +120,9 @@ TEST(SlotRecordFile, NamesProcessesOfThisBootOnly) {
   ASSERT_EQ(contents.processes.size(), 1U);
   EXPECT_TRUE(is_alive(contents.processes[0]));
   EXPECT_EQ(recorded_attempts(contents), std::vector<Attempt>{attempt});
-  EXPECT_EQ(proof_body({WorkerId("w"), {9}, recorded_attempts(contents)}),
-            R"({"incarnation":9,"started":[{"task":"r7-L1-3","epoch":5}]})");
+  EXPECT_EQ(proof_body({WorkerId("w"), {9}, recorded_attempts(contents), {}, 0}),
+            R"({"incarnation":9,"started":[{"task":"r7-L1-3","epoch":5}],)"
+            R"("incarnations":[],"exit_code":0})");
   EXPECT_FALSE(is_alive({.pid = child, .from = now - seconds(9), .until = now - seconds(8)}))
       << "another process had this id before";
   ::kill(child, SIGKILL);
