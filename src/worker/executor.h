@@ -25,6 +25,7 @@
 #include "base/time.h"
 #include "model/dag.h"
 #include "model/sync.h"
+#include "worker/checkpoints.h"
 #include "worker/log_sink.h"
 #include "worker/worker_group.h"
 
@@ -36,9 +37,10 @@ struct Launch {
   std::vector<std::pair<std::string, std::string>> env;  // on top of the worker's; later ones win
   std::string workdir;                                   // empty: the worker's
   Resources resources;
-  std::string checkpoint;      // of an earlier attempt
-  Duration kill_grace;         // shorter than the worker's own: counts instead; zero: the worker's
-  bool report_output = false;  // how much it writes is told, as a sign of life
+  std::string checkpoint;       // of an earlier attempt
+  std::string checkpoint_file;  // instead: a file that becomes it
+  Duration kill_grace;          // shorter than the worker's own: counts instead; zero: the worker's
+  bool report_output = false;   // how much it writes is told, as a sign of life
   std::vector<std::string> outputs;  // names it must write, or it has failed
 };
 
@@ -52,7 +54,9 @@ struct ExecutorConfig {
   std::vector<std::string> runner = {"/proc/self/exe", "task-runner"};
   Duration kill_grace = seconds(10);  // from TERM to KILL
   Duration look_every = millis(500);  // at the files of running tasks
-  std::size_t checkpoint_bytes_max = 1024 * 1024;
+  // What a report carries; a larger checkpoint is saved beside the reports.
+  std::size_t checkpoint_bytes_max = 64 * 1024;
+  std::function<void(CheckpointCarrier::Upload)> save;  // null: none is
   Containment containment = Containment::kAuto;
   GroupName group;                       // of this worker's control groups
   std::uint32_t processes_max = 4096;    // of one task, where it can be limited; 0: no limit

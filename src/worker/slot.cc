@@ -85,7 +85,10 @@ std::optional<Slot::Fault> Slot::begin() {
                          .env = task.launch.env,
                          .ours = files_->environment()};
   if (auto fine = write_texts(parts, texts_); !fine) return Fault{EINVAL, std::move(fine.error())};
-  if (auto prepared = files_->prepare(task.launch.checkpoint); !prepared) {
+  const auto prepared = task.launch.checkpoint_file.empty()
+                            ? files_->prepare(task.launch.checkpoint)
+                            : files_->prepare_with_file(task.launch.checkpoint_file);
+  if (!prepared) {
     return Fault{prepared.error(),
                  fmt::format("the files of the task cannot be written below {}: {}",
                              host_.config.work_dir, std::strerror(prepared.error()))};
@@ -273,10 +276,10 @@ void Slot::kill_adopted() {
 }
 
 void Slot::all_gone() {
-  if (!task_->output_open) return close_log();
+  if (!task_->output_open) return finish_files();
   if (unheard_ && read_what_is_there()) return close_output();
   if (unheard_) attach_output();
-  if (!task_->output_open) return close_log();
+  if (!task_->output_open) return finish_files();
   task_->gone_at = boot_clock_now();
   linger();
 }

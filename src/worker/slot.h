@@ -68,6 +68,9 @@ struct SlotTask {
   bool wrote_files = false;  // known at its end
   std::uint64_t output_bytes = 0;
   std::uint64_t output_told = 0;
+  bool saving = false;              // a checkpoint is on its way
+  bool end_waits = false;           // for that
+  std::uint64_t refused_bytes = 0;  // a checkpoint of this size was not taken; 0: none was refused
   Instant gone_at;
   Instant kill_by = kNever;  // the runner has had all the time it needs
 };
@@ -116,6 +119,10 @@ class Slot : public std::enable_shared_from_this<Slot> {
   bool read_what_is_there();
   void close_output();
   void linger();
+  void finish_files();
+  void save(SlotFiles::NewCheckpoint checkpoint);
+  void on_saved(const Saved& saved);
+  void say_in_log(std::string_view text);
   void close_log();
   void end();
   void tell_start();

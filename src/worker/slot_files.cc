@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t kProgressLineMax = 1024;
 constexpr std::size_t kStepMax = 200;
 constexpr const char* kOutputs = "outputs";
-constexpr const char* kCheckpoint = "checkpoint";
+constexpr const char* kCheckpoint = SlotFiles::kCheckpointName;
 constexpr const char* kProgress = "progress";
 constexpr const char* kTmp = "tmp";
 constexpr std::string_view kRemoved = "removed-";  // being removed by another thread
@@ -132,12 +132,21 @@ std::expected<void, int> SlotFiles::prepare(std::string_view checkpoint) {
   progress_told_.reset();
   checkpoint_told_.reset();
   checkpoint_seen_.reset();
-  checkpoint_too_large_ = false;
+  no_file_told_ = false;
   if (!tmp_ && !make_tmp()) return std::unexpected(errno);
   if (checkpoint.empty()) return {};
   const Fd file(
       ::openat(folder_.get(), kCheckpoint, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file || !write_all(file.get(), checkpoint)) return std::unexpected(errno);
+  checkpoint_told_ = look_at(kCheckpoint);
+  return {};
+}
+
+std::expected<void, int> SlotFiles::prepare_with_file(const std::string& path) {
+  if (auto done = prepare({}); !done) return done;
+  if (::renameat(AT_FDCWD, path.c_str(), folder_.get(), kCheckpoint) != 0) {
+    return std::unexpected(errno);
+  }
   checkpoint_told_ = look_at(kCheckpoint);
   return {};
 }
@@ -210,22 +219,36 @@ std::optional<Progress> SlotFiles::new_progress() {
   return read_progress(rest.substr(rest.rfind('\n') + 1));
 }
 
-std::optional<std::string> SlotFiles::new_checkpoint(Moment moment) {
+std::optional<SlotFiles::NewCheckpoint> SlotFiles::new_checkpoint(Moment moment) {
   const auto look = look_at(kCheckpoint);
   const auto seen = std::exchange(checkpoint_seen_, look);
-  if (!look || look == checkpoint_told_) return std::nullopt;
+  if (!look) {
+    struct stat now{};
+    const bool there = ::fstatat(folder_.get(), kCheckpoint, &now, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!there || S_ISREG(now.st_mode) || std::exchange(no_file_told_, true)) return std::nullopt;
+    NewCheckpoint odd;
+    odd.is_no_file = true;
+    return odd;
+  }
+  if (look == checkpoint_told_) return std::nullopt;
   const bool settled = seen && (*seen == *look || seen->inode != look->inode);
   if (moment == Moment::kRunning && !settled) return std::nullopt;
+  if (look->size == 0) return std::nullopt;  // says nothing, and the one before stays
+  NewCheckpoint fresh;
   if (static_cast<std::size_t>(look->size) > config_.checkpoint_bytes_max) {
-    checkpoint_too_large_ = true;
-    checkpoint_told_ = look;
-    return std::nullopt;
+    fresh.file.reset(
+        ::openat(folder_.get(), kCheckpoint, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    fresh.bytes = static_cast<std::uint64_t>(look->size);
+    if (!fresh.file) return std::nullopt;
+  } else {
+    auto data = read_whole(kCheckpoint, config_.checkpoint_bytes_max);
+    if (!data) return std::nullopt;
+    fresh.data = *std::move(data);
   }
-  auto data = read_whole(kCheckpoint, config_.checkpoint_bytes_max);
   // Changed while it was read: the next look will tell.
-  if (!data || look_at(kCheckpoint) != look) return std::nullopt;
+  if (look_at(kCheckpoint) != look) return std::nullopt;
   checkpoint_told_ = look;
-  return data;
+  return fresh;
 }
 
 std::expected<std::string, std::string> SlotFiles::outputs() const {

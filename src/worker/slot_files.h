@@ -26,9 +26,11 @@ inline constexpr std::size_t kOutputsBytesMax = 256 * 1024;
 
 class SlotFiles {
  public:
+  static constexpr const char* kCheckpointName = "checkpoint";
+
   struct Config {
-    std::string folder;  // made when it is not there
-    std::size_t checkpoint_bytes_max = 1024 * 1024;
+    std::string folder;                                     // made when it is not there
+    std::size_t checkpoint_bytes_max = 64 * 1024;           // read at once; a larger one is opened
     std::function<void(std::string folder)> remove_folder;  // somewhere else, when there is time
   };
   // The error is a sentence for people.
@@ -36,6 +38,8 @@ class SlotFiles {
 
   // Before a task. The error is an errno.
   std::expected<void, int> prepare(std::string_view checkpoint);
+  // The same with a file that becomes the checkpoint.
+  std::expected<void, int> prepare_with_file(const std::string& path);
   // After a task, when none of its processes is left.
   void clean_up();
   // The task has left nothing here: nothing to read and nothing to clean up. Most tasks.
@@ -49,9 +53,17 @@ class SlotFiles {
   // While the task runs a file that is being written is left alone: it is taken when it looked the
   // same twice, or when whole files replace each other.
   enum class Moment : std::uint8_t { kRunning, kEnd };
-  std::optional<std::string> new_checkpoint(Moment moment);
-  // True once: the checkpoint is larger than may be kept.
-  bool checkpoint_was_too_large() { return std::exchange(checkpoint_too_large_, false); }
+  struct NewCheckpoint {
+    std::string data;         // small: all of it
+    Fd file;                  // large: to be read from
+    std::uint64_t bytes = 0;  // large
+    bool is_no_file = false;  // a folder, a pipe, ...; said once
+  };
+  std::optional<NewCheckpoint> new_checkpoint(Moment moment);
+  // It still looks as when new_checkpoint gave it.
+  bool checkpoint_is_same() const { return look_at(kCheckpointName) == checkpoint_told_; }
+  // What new_checkpoint gave was not taken: it is new again.
+  void checkpoint_again() { checkpoint_told_.reset(); }
   // Empty: none was written. The error is a sentence for people.
   std::expected<std::string, std::string> outputs() const;
 
@@ -80,7 +92,7 @@ class SlotFiles {
   std::optional<Look> progress_told_;
   std::optional<Look> checkpoint_told_;
   std::optional<Look> checkpoint_seen_;
-  bool checkpoint_too_large_ = false;
+  bool no_file_told_ = false;
 };
 
 // Whether outputs (a JSON object, or empty) lack one of the names; the complaint is for the user.

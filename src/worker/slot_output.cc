@@ -27,6 +27,9 @@ namespace asio = boost::asio;
 constexpr Duration kLinger = millis(50);
 constexpr Duration kLingerLongest = seconds(2);
 constexpr int kReadsAtEnd = 16;
+// How long nobody may answer before a checkpoint is given up; a slot waits at the end.
+constexpr Duration kPatience = seconds(60);
+constexpr Duration kPatienceAtEnd = seconds(5);
 
 }  // namespace
 
@@ -95,7 +98,7 @@ void Slot::close_output() {
   unheard_.reset();
   if (!task_->status) return;
   timer_.cancel();
-  close_log();
+  finish_files();
 }
 
 void Slot::linger() {
@@ -134,19 +137,76 @@ void Slot::tell_files(SlotFiles::Moment moment) {
   if (auto progress = files_->new_progress()) {
     host_.tell(agent::ProcessProgress{attempt, std::move(*progress)});
   }
-  if (auto data = files_->new_checkpoint(moment)) {
-    host_.tell(agent::ProcessCheckpoint{attempt, std::move(*data)});
+  if (task_->saving) return;
+  auto fresh = files_->new_checkpoint(moment);
+  if (!fresh) return;
+  if (fresh->file || fresh->is_no_file) return save(std::move(*fresh));
+  host_.tell(agent::ProcessCheckpoint{attempt, std::move(fresh->data)});
+}
+
+// Into what the task itself wrote, where whoever looks for it will see it.
+void Slot::say_in_log(std::string_view text) {
+  const Attempt attempt = task_->launch.attempt;
+  host_.config.notice(fmt::format("{}: {}", to_text(attempt.task), text));
+  host_.sink.write(attempt, fmt::format("[vortex] {}\n", text));
+}
+
+void Slot::save(SlotFiles::NewCheckpoint checkpoint) {
+  SlotTask& task = *task_;
+  const bool completed = task.status && *task.status == 0 && task.ended_by == EndedBy::kItself;
+  if ((completed && checkpoint.file) || !host_.config.save) return;
+  if (task.refused_bytes > 0 && checkpoint.bytes >= task.refused_bytes) return;
+  task.saving = true;
+  CheckpointCarrier::Upload upload;
+  upload.attempt = task.launch.attempt;
+  upload.file = std::move(checkpoint.file);
+  upload.bytes = checkpoint.bytes;
+  if (checkpoint.is_no_file) upload.reason = "it is not a regular file";
+  upload.patience = task.status ? kPatienceAtEnd : kPatience;
+  const auto here = [weak = weak_from_this(), number = task.number]() -> std::shared_ptr<Slot> {
+    auto self = weak.lock();
+    const bool same = self && self->task_ && self->task_->number == number;
+    return same ? self : nullptr;
+  };
+  upload.is_same = [here] {
+    const auto self = here();
+    return self && self->files_->checkpoint_is_same();
+  };
+  upload.done = [here, bytes = checkpoint.bytes](const Saved& saved) {
+    const auto self = here();
+    if (!self) return;
+    if (saved.how == Saved::How::kRefused && bytes > 0) self->task_->refused_bytes = bytes;
+    self->on_saved(saved);
+  };
+  host_.config.save(std::move(upload));
+}
+
+void Slot::on_saved(const Saved& saved) {
+  task_->saving = false;
+  switch (saved.how) {
+    case Saved::How::kKept:
+      break;
+    case Saved::How::kChanged:
+      files_->checkpoint_again();
+      break;
+    case Saved::How::kRefused:
+    case Saved::How::kFailed:
+      say_in_log(fmt::format("the checkpoint is not kept: {}", saved.why));
+      break;
   }
-  if (files_->checkpoint_was_too_large()) {
-    host_.config.notice(
-        fmt::format("the checkpoint of {} is larger than {} and is not kept", to_text(attempt.task),
-                    size_text(static_cast<std::int64_t>(host_.config.checkpoint_bytes_max))));
-  }
+  if (task_->end_waits) finish_files();
+}
+
+// All processes are gone and the output was read. What the task saved last is on its way before its
+// end is told.
+void Slot::finish_files() {
+  if (!task_->saving && !files_->is_untouched()) tell_files(SlotFiles::Moment::kEnd);
+  task_->end_waits = task_->saving;
+  if (!task_->end_waits) close_log();
 }
 
 void Slot::end() {
   task_->wrote_files = !files_->is_untouched();
-  if (task_->wrote_files) tell_files(SlotFiles::Moment::kEnd);
   agent::Input word = result_of(*task_);
   tell_start();
   if (task_->wrote_files) files_->clean_up();

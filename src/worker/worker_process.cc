@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -24,6 +26,7 @@
 #include "base/clock.h"
 #include "base/version.h"
 #include "worker/agent_shell.h"
+#include "worker/checkpoints.h"
 #include "worker/container.h"
 #include "worker/executor.h"
 #include "worker/health.h"
@@ -96,7 +99,10 @@ class WorkerProcess {
   std::string start_agent();
   std::uint16_t health_port() const;
   agent::AgentConfig agent_config(std::string health_address) const;
-  void start_task(const Assignment& assignment);  // on the tasks' thread
+  // On the tasks' thread.
+  void start_task(const Assignment& assignment);
+  void fetch_then_start(Launch launch, CheckpointRef uploaded);
+  void kill_task(Attempt attempt);
   void tell_supervisor(char news) const;
   int give_up(const std::string& why) const;
   void on_fact(agent::Input fact);
@@ -116,6 +122,9 @@ class WorkerProcess {
   Loop tasks_;
   Loop beat_;
   std::unique_ptr<LogShipper> shipper_;
+  std::unique_ptr<CheckpointCarrier> carrier_;
+  std::set<Attempt> fetching_;  // on the tasks' thread
+  std::atomic<std::uint64_t> life_ = 0;
   std::unique_ptr<Executor> executor_;
   SlotRecord lives_;  // on the beat thread
   std::unique_ptr<AgentShell> shell_;
@@ -159,7 +168,14 @@ void WorkerProcess::start_executor() {
   shipper.flush_limit = std::min(shipper.flush_limit, settings().worker.self_fence / 4);
   shipper.log = log_;
   shipper_ = std::make_unique<LogShipper>(tasks_.io, std::move(shipper));
+  CarrierConfig carrier;
+  carrier.controllers = options_.worker.controllers;
+  carrier.worker = info().id;
+  carrier.life = [this] { return Incarnation{life_}; };
+  carrier.log = log_;
+  carrier_ = std::make_unique<CheckpointCarrier>(tasks_.io, std::move(carrier));
   ExecutorConfig config;
+  config.save = [this](CheckpointCarrier::Upload upload) { carrier_->save(std::move(upload)); };
   config.slots = info().slots;
   config.work_dir = work_dir();
   config.kill_grace = settings().worker.kill_grace;
@@ -220,12 +236,15 @@ std::string WorkerProcess::start_agent() {
     asio::post(tasks_.io, [this, task = std::move(assignment)] { start_task(task); });
   };
   hooks.kill = [this](Attempt attempt) {
-    asio::post(tasks_.io, [this, attempt] { executor_->kill(attempt); });
+    asio::post(tasks_.io, [this, attempt] { kill_task(attempt); });
   };
   hooks.renewed = [this](Instant until) { fence_.move_to(until); };
   // Another view of the record that the executor has made.
   lives_ = SlotRecord::open(Fd(::open(options_.record_path.c_str(), O_RDWR | O_CLOEXEC)));
-  hooks.registering = [this](Incarnation life) { lives_.note_life(life); };
+  hooks.registering = [this](Incarnation life) {
+    lives_.note_life(life);
+    life_ = life.value;
+  };
   hooks.ready = [this] { tell_supervisor(kNewsReady); };
   hooks.exited = [this](agent::Exit::How how) {
     how_ = how;
@@ -245,9 +264,40 @@ void WorkerProcess::on_fact(agent::Input fact) {
   shell_->tell(std::move(fact));
 }
 
+// Before its process exists there is nothing to kill but the wish to start it.
+void WorkerProcess::kill_task(Attempt attempt) {
+  if (fetching_.erase(attempt) == 0) return executor_->kill(attempt);
+  shell_->tell(agent::ProcessExited{attempt, agent::Killed{}});
+}
+
+void WorkerProcess::fetch_then_start(Launch launch, CheckpointRef uploaded) {
+  const Attempt attempt = launch.attempt;
+  launch.checkpoint_file =
+      fmt::format("{}/fetched-{}-{}", work_dir(), to_text(attempt.task), attempt.epoch.value);
+  fetching_.insert(attempt);
+  CheckpointCarrier::Download download;
+  download.attempt = attempt;
+  download.uploaded = uploaded;
+  download.path = launch.checkpoint_file;
+  download.done = [this, attempt, launch = std::move(launch)](const std::string& trouble) mutable {
+    const bool wanted = fetching_.erase(attempt) > 0;
+    if (wanted && trouble.empty()) return executor_->start(std::move(launch));
+    ::unlink(launch.checkpoint_file.c_str());
+    if (!wanted) return;
+    shell_->tell(agent::ProcessCouldNotStart{
+        attempt, 0, fmt::format("its checkpoint could not be fetched: {}", trouble)});
+  };
+  std::error_code ignored;
+  std::filesystem::create_directories(work_dir(), ignored);
+  carrier_->fetch(std::move(download));
+}
+
 void WorkerProcess::start_task(const Assignment& assignment) {
-  executor_->start(
-      make_launch(assignment, {options_.worker.url, info().id.text, wall_clock_now()}));
+  Launch launch = make_launch(assignment, {options_.worker.url, info().id.text, wall_clock_now()});
+  if (assignment.uploaded.number != 0) {
+    return fetch_then_start(std::move(launch), assignment.uploaded);
+  }
+  executor_->start(std::move(launch));
 }
 
 void WorkerProcess::tell_supervisor(char news) const {
@@ -295,6 +345,7 @@ void WorkerProcess::close() {
   // These may still have something to say.
   tasks_.join_in([this] {
     executor_.reset();
+    carrier_.reset();
     shipper_.reset();
   });
   beat_.stop();

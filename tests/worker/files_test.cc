@@ -87,12 +87,85 @@ TEST(TaskFiles, CheckpointWrittenAtTermIsTold) {
   EXPECT_THAT(on.told[attempt].checkpoints, ElementsAre("last\n"));
 }
 
-TEST(TaskFiles, TooLargeACheckpointIsLeftOutAndSaid) {
-  Executing on(Containment::kAuto,
-               [](ExecutorConfig& config) { config.checkpoint_bytes_max = 1000; });
-  EXPECT_EQ(summary(on.run(shell("head -c 1001 /dev/zero > $VORTEX_CHECKPOINT"))), "completed ");
+// What the executor hands over beside the reports.
+struct Carried {
+  std::vector<CheckpointCarrier::Upload> uploads;
+
+  void listen(ExecutorConfig& config) {
+    config.checkpoint_bytes_max = 1000;
+    config.save = [this](CheckpointCarrier::Upload upload) {
+      uploads.push_back(std::move(upload));
+    };
+  }
+};
+
+TEST(TaskFiles, ALargeCheckpointIsCarriedBesideTheReportsAndTheEndWaitsForIt) {
+  Carried carried;
+  Executing on(Containment::kAuto, [&](ExecutorConfig& config) { carried.listen(config); });
+  const Attempt attempt = on.start(shell("head -c 1001 /dev/zero > $VORTEX_CHECKPOINT; exit 1"));
+  ASSERT_TRUE(on.wait([&] { return !carried.uploads.empty(); }));
+  EXPECT_EQ(carried.uploads[0].bytes, 1001U);
+  EXPECT_TRUE(carried.uploads[0].is_same());
+  EXPECT_FALSE(on.told[attempt].over()) << "its end was told while the checkpoint was on its way";
+  carried.uploads[0].done({Saved::How::kKept, {}});
+  EXPECT_EQ(summary(on.wait_over(attempt)), "failed: exit code 1");
+  EXPECT_THAT(on.told[attempt].checkpoints, IsEmpty());
+  EXPECT_EQ(on.text(attempt), "");
+}
+
+TEST(TaskFiles, ACheckpointThatIsRefusedIsSaidInTheLogOfItsTask) {
+  Carried carried;
+  Executing on(Containment::kAuto, [&](ExecutorConfig& config) { carried.listen(config); });
+  const Attempt attempt = on.start(shell("head -c 1001 /dev/zero > $VORTEX_CHECKPOINT; exit 1"));
+  ASSERT_TRUE(on.wait([&] { return !carried.uploads.empty(); }));
+  carried.uploads[0].done({Saved::How::kRefused, "too large"});
+  on.wait_over(attempt);
+  EXPECT_THAT(on.text(attempt), HasSubstr("[vortex] the checkpoint is not kept: too large"));
+}
+
+TEST(TaskFiles, ACheckpointThatChangesOnItsWayIsSentAgain) {
+  Carried carried;
+  Executing on(Containment::kAuto, [&](ExecutorConfig& config) { carried.listen(config); });
+  const Attempt attempt = on.start(shell("head -c 1001 /dev/zero > $VORTEX_CHECKPOINT; exit 1"));
+  ASSERT_TRUE(on.wait([&] { return !carried.uploads.empty(); }));
+  auto first = std::move(carried.uploads[0]);
+  first.done({Saved::How::kChanged, "changed"});
+  ASSERT_TRUE(on.wait([&] { return carried.uploads.size() == 2; }));
+  carried.uploads[1].done({Saved::How::kKept, {}});
+  on.wait_over(attempt);
+}
+
+TEST(TaskFiles, AFolderAsCheckpointIsRefusedAloudAndOnce) {
+  Carried carried;
+  Executing on(Containment::kAuto, [&](ExecutorConfig& config) { carried.listen(config); });
+  const Attempt attempt =
+      on.start(shell("mkdir $VORTEX_CHECKPOINT; touch $VORTEX_CHECKPOINT/x; exit 1"));
+  ASSERT_TRUE(on.wait([&] { return !carried.uploads.empty(); }));
+  EXPECT_EQ(carried.uploads[0].reason, "it is not a regular file");
+  carried.uploads[0].done({Saved::How::kRefused, carried.uploads[0].reason});
+  on.wait_over(attempt);
+  EXPECT_EQ(carried.uploads.size(), 1U);
+  EXPECT_THAT(on.text(on.last), HasSubstr("[vortex] the checkpoint is not kept: it is not a "
+                                          "regular file"));
+}
+
+TEST(TaskFiles, AnEmptyCheckpointSaysNothing) {
+  Executing on;
+  on.run(shell("cat $VORTEX_CHECKPOINT; : > $VORTEX_CHECKPOINT; exit 1"),
+         [](Launch& launch) { launch.checkpoint = "before"; });
+  EXPECT_EQ(on.text(on.last), "before");
   EXPECT_THAT(on.told[on.last].checkpoints, IsEmpty());
-  EXPECT_THAT(on.notices, ElementsAre(HasSubstr("is larger than 1000 bytes")));
+}
+
+TEST(TaskFiles, AFetchedFileBecomesTheCheckpoint) {
+  Executing on;
+  const std::string fetched = on.folder.path() + "/fetched";
+  std::ofstream(fetched) << "large state";
+  on.run(shell("cat $VORTEX_CHECKPOINT; exit 1"),
+         [&](Launch& launch) { launch.checkpoint_file = fetched; });
+  EXPECT_EQ(on.text(on.last), "large state");
+  EXPECT_FALSE(std::filesystem::exists(fetched));
+  EXPECT_THAT(on.told[on.last].checkpoints, IsEmpty()) << "it is known already";
 }
 
 TEST(TaskFiles, ProgressIsItsLastLine) {
