@@ -194,13 +194,9 @@ std::string describe(const core::Command& command) {
                                c.epoch.value);
           },
           [](const CheckAttempt& c) { return "check " + text_of(c.attempt); },
-          [](const TellLifecycle& c) {
-            return fmt::format("{} entries of {}", c.entries.size(), c.supervisor);
-          },
-          [](const RefuseCheckpoint& c) {
-            return "checkpoint refused of " + text_of(c.by.attempt);
-          },
-          [](const KeepCheckpoint& c) { return "checkpoint kept of " + text_of(c.by.attempt); },
+          [](const TellLifecycle& c) { return "journal of " + c.supervisor; },
+          [](const RefuseCheckpoint& c) { return "no checkpoint: " + text_of(c.by.attempt); },
+          [](const KeepCheckpoint& c) { return "checkpoint kept: " + text_of(c.by.attempt); },
           [](const StoreHealth& c) {
             return std::string(c.writable ? "store writes" : "store does not write");
           },
