@@ -27,9 +27,10 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
        const std::vector<net::ClientConfig>& controllers, ShellHooks hooks)
       : io_(io), timer_(io), hooks_(std::move(hooks)), agent_(std::move(config)) {
     for (const net::ClientConfig& controller : controllers) {
-      lines_.push_back({std::make_unique<net::Client>(io.get_executor(), controller),
-                        std::make_unique<net::Client>(io.get_executor(), controller),
-                        fmt::format("{}:{}", controller.endpoint.host, controller.endpoint.port)});
+      lines_.push_back({{},
+                        {},
+                        fmt::format("{}:{}", controller.endpoint.host, controller.endpoint.port),
+                        controller});
     }
   }
 
@@ -48,8 +49,8 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
     closed_ = true;
     timer_.cancel();
     for (Line& line : lines_) {
-      line.poll->close();
-      line.report->close();
+      if (line.poll.client) line.poll.client->close();
+      if (line.report.client) line.report.client->close();
     }
   }
 
@@ -68,10 +69,15 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
   using Ordered = std::variant<agent::SendRegister, agent::SendSync>;
 
   // Reports never wait behind the parked poll: each controller is called over two connections.
+  struct Connection {
+    std::unique_ptr<net::Client> client;
+    agent::CallId under_way;  // 0: none
+  };
   struct Line {
-    std::unique_ptr<net::Client> poll;
-    std::unique_ptr<net::Client> report;
+    Connection poll;
+    Connection report;
     std::string name;
+    net::ClientConfig config;
   };
 
   // Precondition: locked. Starts and kills are passed on before anybody else can ask the agent, so
@@ -142,14 +148,29 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
 
   void make(Made made, net::Call call, Kind kind) {
     Line& line = lines_[made.controller.value];
-    net::Client& client = made.channel == agent::Channel::kPoll ? *line.poll : *line.report;
+    Connection& connection = connection_of(made);
+    // A call that the agent has given up, because its session ended, may still wait for its answer:
+    // it is cut off, and its connection with it.
+    if (!connection.client || connection.under_way != agent::CallId{}) {
+      const std::scoped_lock guard(mutex_);  // close() may come from another thread
+      if (closed_) return;
+      connection.client = std::make_unique<net::Client>(io_.get_executor(), line.config);
+    }
+    connection.under_way = made.id;
     // The coroutine keeps the shell, and with it the client, alive until the call is over.
-    asio::co_spawn(io_, client.send(std::move(call)),
+    asio::co_spawn(io_, connection.client->send(std::move(call)),
                    [self = shared_from_this(), made, kind](const std::exception_ptr& error,
                                                            const CallResult& result) {
+                     Connection& used = self->connection_of(made);
+                     if (used.under_way == made.id) used.under_way = {};
                      if (error) return self->failed(made, "an error inside the client", {});
                      self->over(made, kind, result);
                    });
+  }
+
+  Connection& connection_of(const Made& made) {
+    Line& line = lines_[made.controller.value];
+    return made.channel == agent::Channel::kPoll ? line.poll : line.report;
   }
 
   void over(const Made& made, Kind kind, const CallResult& result) {
