@@ -180,7 +180,9 @@ class Holder {
       const Instant sent = boot_clock_now();
       if (sent >= grant_.term_at) co_return false;
       api_->set_limit(std::max((grant_.term_at - sent) / 2, kCallMin));
+      renewing_ = true;
       ApiResult answer = co_await post("renew", request_body());
+      renewing_ = false;
       if (process_->ended()) co_return true;
       if (answer) {
         grant_ = grant_of(answer->object(), sent);
@@ -253,7 +255,9 @@ class Holder {
       const auto [ec, number] = co_await signals_.async_wait(asio::as_tuple(asio::deferred));
       if (ec || over_) co_return;
       if (number != SIGCHLD && process_) process_->signal(number);
-      if (number == SIGCHLD && process_ && process_->ended()) api_->break_off();
+      // A renewal is of no use any more; the release that follows must not be broken off, and the
+      // guard's end comes as a signal as well.
+      if (number == SIGCHLD && renewing_ && process_->ended()) api_->break_off();
       if (number != SIGCHLD && !process_) {
         interrupted_ = true;
         api_->give_up();
@@ -272,6 +276,7 @@ class Holder {
   std::optional<HeldProcess> process_;
   std::optional<Failure> lost_;  // why the last renewal failed
   ExitCode code_ = ExitCode::kFailed;
+  bool renewing_ = false;
   bool interrupted_ = false;
   bool gone_ = false;  // the lease ended before the command
   bool over_ = false;
