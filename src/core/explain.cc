@@ -66,7 +66,7 @@ Fitting count_fitting(Context& cx, ClassIx cls) {
   const Resources& demand = cx.state.ready[cls].requirements.resources;
   for (std::uint32_t i = 0; i < cx.state.workers.size(); ++i) {
     const WorkerIx ix{i};
-    if (!worker_fits(cx, ix, cls)) continue;
+    if (!cx.state.workers.is_known(ix) || !worker_fits(cx, ix, cls)) continue;
     const Worker& worker = cx.worker(ix);
     ++out.all;
     if (!is_present(worker.state)) {

@@ -1,5 +1,6 @@
 // Forgetting workers, machines and leases: never what is in use, and no fence falls with them.
 
+#include "core/explain.h"
 #include "tests/core/harness.h"
 
 namespace vortex::core {
@@ -93,6 +94,18 @@ TEST_F(Forget, ThePlaceOfADeletedWorkerIsUsedAgainOnceNoTaskNamesIt) {
     advance(seconds(5));
   }
   EXPECT_LE(state->workers.size(), places + 3);
+}
+
+TEST_F(Forget, AWaitingTaskIsExplainedWithoutWorkersThatWereForgotten) {
+  Hand& w = join("w");
+  const RunId run = submit({node("a")});
+  take_and_start(w);
+  kill(w);
+  ask_done(DeleteWorker{{}, w.id()});
+  take(EventKind::kWorkerDeleted);
+  advance(seconds(5));
+  const Explanation why = explain(*state, {run, 0}, now);
+  EXPECT_EQ(why.reason, WaitReason::kNoSuchWorker);
 }
 
 TEST_F(Forget, RetentionForgetsOnlyWorkersThatHaveBeenGoneForLong) {
