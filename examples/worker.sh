@@ -171,6 +171,7 @@ tend_task() { # once around while a task runs: did it end, must it end?
 register
 while :; do
   if [[ $task ]]; then tend_task; continue; fi
+  [[ $leaving ]] && (($(now) - alive > lease)) && exit 1 # nobody is left to hear it
   [[ $leaving && $reports == '[]' ]] && { leaving=gone; sync 0; exit 0; } # all is said
   sync "$([[ $reports == '[]' && ! $leaving ]] && echo "$beat" || echo 0)" || continue
   while read -r work; do
