@@ -94,6 +94,7 @@ constexpr Field kEvent[] = {
     nullable(text("worker_id", "concerned")),
     text("event", "what happened"),
     nullable(text("task_id", "concerned")),
+    optional(text("task", "its name in the DAG; absent where there is no task_id")),
     any("data", "facts, by kind of event"),
     integer("seq", "grows by one with every event"),
     nullable(text("run_id", "concerned")),

@@ -8,7 +8,7 @@ namespace vortex {
 namespace {
 
 constexpr std::string_view kAlwaysOn = "recovery is always on";
-constexpr std::string_view kOwnAddress = "a worker finds out its own address and port";
+constexpr std::string_view kOwnAddress = "a worker finds out its own address";
 
 constexpr SettingWord kWords[] = {
     // Constants without a section, as VORTEX_HEARTBEAT_TIMEOUT_SECS in the environment.
@@ -27,7 +27,7 @@ constexpr SettingWord kWords[] = {
     {"agent", "address", {}, kOwnAddress, {}},
     {"heartbeat", "interval_seconds", "worker.heartbeat_interval_secs", {}, {}},
     {"heartbeat", "timeout_seconds", "controller.heartbeat_timeout_secs", {}, {}},
-    {"health_check", "port", {}, kOwnAddress, {}},
+    {"health_check", "port", "worker.health_port", {}, {}},
     {"health_check", "path", {}, "the path is always /health", "/health"},
     {"graceful_shutdown", "timeout_seconds", "worker.shutdown_timeout_secs", {}, {}},
     {"workers", "spawn_retry_attempts", "worker.spawn_retry_attempts", {}, {}},

@@ -29,7 +29,7 @@ std::string_view to_text(lead::StepDown::Why why) {
     case Why::kFenceLost:
       return "a write found a newer term";
     case Why::kCommitUnknown:
-      return "the outcome of a write is in doubt";
+      return "what it remembers may differ from the database";
     case Why::kReloadFailed:
       return "the state could not be loaded";
     case Why::kStopped:

@@ -50,6 +50,7 @@ timeout_seconds = 45
   EXPECT_EQ(all.settings.worker.heartbeat_interval, seconds(20));
   EXPECT_EQ(all.settings.controller.heartbeat_timeout, seconds(90));
   EXPECT_EQ(all.settings.worker.shutdown_timeout, seconds(45));
+  EXPECT_EQ(all.settings.worker.health_port, 9091U);
   EXPECT_THAT(all.notices, SizeIs(9));
   EXPECT_THAT(all.notices,
               testing::Contains("vortex.toml:7:20: 'heartbeat.interval_seconds' is called "

@@ -220,10 +220,15 @@ Assignment drawn_assignment(Rng& rng) {
   }
   order.resources = drawn_resources(rng);
   order.outputs = drawn_names(rng);
+  order.report_output = rng.chance(500);
   assignment.work = std::make_shared<const WorkOrder>(std::move(order));
   assignment.execution_timeout = millis(static_cast<std::int64_t>(drawn_number(rng) >> 20U));
   assignment.checkpoint = drawn_bytes(rng);
   assignment.kill_grace = millis(static_cast<std::int64_t>(drawn_number(rng) >> 20U));
+  if (rng.chance(300)) {
+    assignment.checkpoint.clear();
+    assignment.uploaded = {drawn_number(rng) >> 1U | 1U, drawn_number(rng) >> 1U};
+  }
   return assignment;
 }
 

@@ -237,7 +237,9 @@ TEST_F(Reconciler, M06_RepairsAtLoadStandBetweenAStartAndAnEnd) {
   EXPECT_EQ(events.front().kind, EventKind::kStateReconcileStart);
   std::uint64_t seq = events.front().seq;
   for (const Event& event : events) EXPECT_EQ(event.seq, seq++);
-  EXPECT_EQ(number(take(EventKind::kStateReconcileComplete), "findings"), 1);
+  EXPECT_EQ(number(take(EventKind::kStateReconcileComplete), "findings"), 3);
+  take(EventKind::kStateReconcileFix);  // of the totals
+  take(EventKind::kStateReconcileFix);  // of the run's own counts
   expect_repair("task had no row");
 }
 

@@ -43,8 +43,8 @@ TEST(Event, NamesAreNeverChanged) {
           "worker_offline",       "worker_cordoned",    "worker_uncordoned",    "worker_reset",
           "machine_online",       "machine_offline",    "health_pass",          "brake_engaged",
           "brake_released",       "lease_acquired",     "lease_released",       "lease_expired",
-          "queue_paused",         "queue_resumed",      "checkpoint_refused",
-          "state_damaged",        "worker_deleted",     "lease_forgotten"}));
+          "queue_paused",         "queue_resumed",      "checkpoint_refused",   "state_damaged",
+          "worker_deleted",       "lease_forgotten",    "worker_flapping"}));
 }
 
 TEST(Event, NamesAreDistinctAndInSnakeCase) {
