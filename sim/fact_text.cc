@@ -136,6 +136,9 @@ std::string describe(const core::ReplyBody& answer) {
 std::string describe(const core::Command& command) {
   using namespace core;
   const auto on = [](bool yes, const char* a, const char* b) { return yes ? a : b; };
+  const auto of = [](const char* what, const TaskId& task) {
+    return fmt::format("{} r{}.{}", what, task.run.value, task.index);
+  };
   return std::visit(
       Overloaded{
           [](const RegisterWorker& c) { return "register " + text_of(c.info.id, c.incarnation); },
@@ -161,18 +164,10 @@ std::string describe(const core::Command& command) {
           [](const SubmitRun& c) { return "submit " + c.idempotency_key; },
           [](const CancelRun& c) { return "cancel " + to_text(c.run); },
           [&](const PauseRun& c) { return on(c.paused, "pause ", "resume ") + to_text(c.run); },
-          [](const CancelTask& c) {
-            return fmt::format("cancel r{}.{}", c.task.run.value, c.task.index);
-          },
-          [](const RetryTask& c) {
-            return fmt::format("retry r{}.{}", c.task.run.value, c.task.index);
-          },
-          [](const RedriveDeadLetter& c) {
-            return fmt::format("re-drive r{}.{}", c.task.run.value, c.task.index);
-          },
-          [](const DiscardDeadLetter& c) {
-            return fmt::format("discard r{}.{}", c.task.run.value, c.task.index);
-          },
+          [&](const CancelTask& c) { return of("cancel", c.task); },
+          [&](const RetryTask& c) { return of("retry", c.task); },
+          [&](const RedriveDeadLetter& c) { return of("re-drive", c.task); },
+          [&](const DiscardDeadLetter& c) { return of("discard", c.task); },
           [&](const PauseQueue& c) {
             return on(c.paused, "pause queue ", "resume queue ") + c.queue;
           },

@@ -33,8 +33,7 @@ struct ControllerSettings {
   Duration scheduled_timeout{};  // S
   Duration timeout_check_interval{};
   Duration task_stale_timeout{};
-  bool task_stale_for_all =
-      false;  // set by hand: it holds for tasks that never report progress too
+  bool task_stale_for_all = false;  // set by hand: holds without any progress, too
   Duration worker_queue_ttl{};
   std::uint32_t crash_limit = 0;
   std::uint32_t worker_cordon_after = 0;
