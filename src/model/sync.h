@@ -120,7 +120,7 @@ struct Assignment {
   Work work;
   Duration execution_timeout;
   std::string checkpoint;
-  Duration kill_grace;  // from TERM to KILL; zero: the worker's own
+  Duration kill_grace;          // from TERM to KILL; zero: the worker's own
   CheckpointRef uploaded = {};  // instead: too large for an answer, to be fetched before the start
 };
 
