@@ -58,7 +58,7 @@ sqlite3 "$data/vortex.db" "UPDATE task_instances SET level = NULL WHERE id = 'r2
 start
 eventually has state_reconcile_fix
 
-# worker_spawn, _retry, _failed and worker_respawn are the supervisor's to tell.
+# worker_spawn, _retry, _failed and worker_respawn come from a supervisor: supervisor_voice.sh.
 for event in worker_ready worker_exit worker_crash task_claimed task_started task_complete task_failed \
   task_timeout task_reassigned heartbeat_stale heartbeat_recovered state_reconcile_start \
   state_reconcile_fix state_reconcile_complete level_check level_complete; do

@@ -64,6 +64,36 @@ TEST_F(Damage, ATaskInNoKnownStateSetsItsRunAsideAndNamesTheRow) {
   EXPECT_THAT(problems(), Contains(HasSubstr("row r1-L1-1, column state")));
 }
 
+TEST_F(Damage, ARowThatCannotBeReadHidesNoOtherOneFromLists) {
+  after(
+      "UPDATE task_instances SET state = 'Bogus' WHERE id = 'r1-L1-1';"
+      "UPDATE runs SET labels = '{broken' WHERE run_id = 1;"
+      "UPDATE workers SET state = 'Bogus';");
+  for (const std::uint32_t limit : {1U, 2U, 100U}) {
+    std::size_t tasks = 0;
+    PageRequest page{limit, {}};
+    do {
+      const auto found = bed.reader()->tasks({}, page);
+      ASSERT_TRUE(found) << found.error().detail;
+      tasks += found->items.size();
+      page.cursor = found->next_cursor;
+    } while (!page.cursor.empty());
+    EXPECT_EQ(tasks, std::size_t{plan->tasks} + sample_plan("other", 2)->tasks - 1) << limit;
+    std::vector<RunId> runs;
+    page = {limit, {}};
+    do {
+      const auto found = bed.reader()->runs({}, page);
+      ASSERT_TRUE(found) << found.error().detail;
+      for (const RunView& run : found->items) runs.push_back(run.id);
+      page.cursor = found->next_cursor;
+    } while (!page.cursor.empty());
+    EXPECT_EQ(runs, std::vector{RunId{2}}) << limit;
+    const auto workers = bed.reader()->workers({}, {limit, {}});
+    ASSERT_TRUE(workers) << workers.error().detail;
+    EXPECT_TRUE(workers->items.empty());
+  }
+}
+
 TEST_F(Damage, ANumberThatIsNoneIsDamageToo) {
   const StoreImage image = after("UPDATE task_instances SET epoch = 'soon' WHERE id = 'r1-L0-0';");
   EXPECT_THAT(only(image), HasSubstr("row r1-L0-0, column epoch"));

@@ -1,6 +1,7 @@
 #pragma once
 // How a statement becomes a page: it is asked for one row more than wanted, and that row only tells
-// that there is a next page. Also single rows and whole small tables.
+// that there is a next page. Also single rows and whole small tables. A damaged row is left out of
+// a list, so that it hides no other one; the load of the state and `db check` name it.
 
 #include <cstdint>
 #include <optional>
@@ -20,12 +21,20 @@ Result<Page<Item>> read_page(Statement& bound, std::uint32_t limit, CursorKind k
                              Key key) {
   Rows rows(bound);
   Page<Item> page;
-  while (rows.next()) {
-    if (page.items.size() == limit) {
-      page.next_cursor = write_cursor(kind, key(page.items.back()));
+  std::optional<Item> last;  // damaged or not: the next page goes on behind it
+  for (std::uint32_t seen = 0; rows.next(); ++seen) {
+    if (seen == limit) {
+      page.next_cursor = write_cursor(kind, key(last ? *last : page.items.back()));
       break;
     }
-    page.items.push_back(take(rows));
+    Item item = take(rows);
+    const bool damaged = rows.take_damage().has_value();
+    last.reset();
+    if (damaged) {
+      last = std::move(item);
+    } else {
+      page.items.push_back(std::move(item));
+    }
   }
   if (rows.failed()) return std::unexpected(rows.error());
   return page;
@@ -44,7 +53,10 @@ template <class Item, class Take>
 Result<std::vector<Item>> read_all(Statement& bound, Take take) {
   Rows rows(bound);
   std::vector<Item> items;
-  while (rows.next()) items.push_back(take(rows));
+  while (rows.next()) {
+    Item item = take(rows);
+    if (!rows.take_damage()) items.push_back(std::move(item));
+  }
   if (rows.failed()) return std::unexpected(rows.error());
   return items;
 }

@@ -135,7 +135,7 @@ Result<Page<TaskView>> SqliteReader::walk_tasks(const TaskKeys& keys,
   std::uint32_t seen = 0;
   while (rows.next()) {
     TaskView view = take_view(rows);
-    const bool wanted = !state || view.row.state == *state;
+    const bool wanted = !rows.take_damage() && (!state || view.row.state == *state);
     ++seen;
     if (wanted && page.items.size() == limit) {
       page.next_cursor = write_cursor(CursorKind::kTasks, key_after(page.items.back()));
