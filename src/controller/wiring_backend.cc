@@ -208,8 +208,9 @@ api::Health Wiring::health() const {
   health.version = version();
   health.damaged = engine_.damaged();
   if (!health.damaged.empty()) {
-    health.detail = std::to_string(health.damaged.size()) +
-                    " damaged rows in the database; what depends on them is set aside";
+    const std::size_t rows = health.damaged.size();
+    health.detail = std::to_string(rows) + (rows == 1 ? " damaged row" : " damaged rows") +
+                    " in the database; what depends on it is set aside (vortex db check names it)";
   }
   if (engine_.low_space()) health.detail = "the disk under the database is almost full";
   if (!health.store_connected) {
