@@ -2,6 +2,7 @@
 # A whole worker in bash, one task at a time: env, workdir, timeout, outputs, checkpoint, progress,
 # logs, stops, self-fence, drain on SIGTERM. docs/api.md describes every field; `vortex worker-check`
 # tests a worker like this one. Needs bash 5, curl, jq and setsid.
+# One $(...) an assignment: between two in one command bash 5.2 can lose a SIGTERM.
 #   examples/worker.sh [URL] [ID]
 url=${1:-${VORTEX_SERVER:-http://127.0.0.1:8080}} id=${2:-$(hostname)-$$}
 dir=$(mktemp -d) || exit 1
@@ -36,7 +37,8 @@ sync() { # wait in ms: says what is held and what happened, hears what to do
   status=$(curl "${auth[@]}" -sS -m "$((limit / 1000)).$((limit % 1000 / 100))" -o "$dir/reply" -w '%{http_code}' \
     "$url/api/workers/$id/sync" -d @- <<<"$body" 2>"$dir/curl") || status=0
   if [[ $status == 200 ]] && reply=$(jq -c . "$dir/reply"); then
-    alive=$sent backoff=100 ack=$(jq -c .mark <<<"$reply") lease=$(jq .lease_ms <<<"$reply")
+    alive=$sent backoff=100 ack=$(jq -c .mark <<<"$reply")
+    lease=$(jq .lease_ms <<<"$reply")
     (($(jq .seq_seen <<<"$reply") >= seq)) && reports='[]' # else they go again
     [[ $(jq .drain <<<"$reply") == true ]] && leaving=${leaving:-draining}
     return 0
@@ -136,8 +138,10 @@ end_of_task() { # its exit status: what it means (bash cannot tell exit code 137
 
 tend_task() { # once around while a task runs: did it end, must it end?
   local how='' next mine status limit
-  next=$(($(now) + ($([[ $reports == '[]' ]] && echo beat / 3 || echo 0)))) # a report does not wait
-  mine=$(jq -c '{task, epoch}' <<<"$work") limit=$(field .timeout_ms)
+  next=$(now)
+  [[ $reports == '[]' ]] && ((next += beat / 3)) # a report does not wait
+  mine=$(jq -c '{task, epoch}' <<<"$work")
+  limit=$(field .timeout_ms)
   while kill -0 "$task" 2>/dev/null && (($(now) < next)); do sleep 0.05; done
   if ! kill -0 "$task" 2>/dev/null; then
     wait "$task"; status=$?
@@ -175,7 +179,8 @@ while :; do
   [[ $leaving && $reports == '[]' ]] && { leaving=gone; sync 0; exit 0; } # all is said
   sync "$([[ $reports == '[]' && ! $leaving ]] && echo "$beat" || echo 0)" || continue
   while read -r work; do
-    name=$(field .task) epoch=$(field .epoch)
+    name=$(field .task)
+    epoch=$(field .epoch)
     ((epoch > ${newest[$name]:-0})) || continue
     newest[$name]=$epoch
     if [[ $task || $leaving ]]; then report released '{"cause":"not_started"}'; else start_task; current=$work; fi

@@ -64,7 +64,7 @@ class Digest {
     hash_.add(static_cast<std::uint64_t>(g.stop));
     hash_.add(g.acked);
     hash_.add(g.restored);
-    hash_.add(g.granted_at.us);
+    hash_.add(static_cast<std::uint64_t>(g.granted_at.us));
     add(g.stop_deadline);
     hash_.add(g.sent_in);
     hash_.add(g.stop_sent_in);
@@ -73,7 +73,7 @@ class Digest {
   void add_phase(const Scheduled& s) { add_grant(s.grant); }
   void add_phase(const Running& r) {
     add_grant(r.grant);
-    hash_.add(r.started.us);
+    hash_.add(static_cast<std::uint64_t>(r.started.us));
     add(r.started_at);
     add(r.progress_at);
     hash_.add(r.output_bytes);
