@@ -165,6 +165,7 @@ void Journal::run() {
   std::unique_lock lock(guard_);
   Duration wait = kRetryMin;
   Instant last_try = kNever;
+  std::size_t last_tries = 0;
   for (;;) {
     changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
@@ -182,6 +183,8 @@ void Journal::run() {
       wait = kRetryMin;
       continue;
     }
+    // What is left stays in the file for the next supervisor, so nobody waits for it here.
+    if (ending_ && ++last_tries >= config_.controllers.size()) return;
     if (boot_clock_now() >= last_try) return;
     const Duration pause = ending_ ? kRetryMin : wait;
     changed_.wait_for(lock, std::chrono::microseconds(pause.us));

@@ -45,7 +45,8 @@ class Journal {
   };
   // Takes over what an earlier supervisor could not tell.
   explicit Journal(Config config);
-  // Tells what is left, for at most kLastWords, and ends. The file stays if something is left.
+  // Tells what is left, to each controller once and for at most kLastWords, and ends. The file
+  // stays if something is left.
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;

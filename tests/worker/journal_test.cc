@@ -67,6 +67,7 @@ class Receiver {
     const std::lock_guard lock(guard_);
     return bodies_;
   }
+  int calls() const { return calls_; }
   void wait_for_calls(int count) const {
     while (calls_ < count) std::this_thread::yield();
   }
@@ -131,6 +132,20 @@ TEST(SupervisorJournal, M01_WhatNobodyTookIsToldByTheNextSupervisorWithTheSameNu
   EXPECT_THAT(all, HasSubstr(R"({"id":3,)"));
   EXPECT_LT(all.find("first"), all.find("second"));
   EXPECT_LT(all.find("second"), all.find("third"));
+}
+
+TEST(SupervisorJournal, A02_ItsEndWaitsForNoControllerThatDoesNotTakeIt) {
+  const TempFolder folder;
+  Receiver receiver(false);
+  int before = 0;
+  {
+    Journal journal(config_for(receiver, folder));
+    journal.write(entry(EventKind::kWorkerSpawn, "first"));
+    receiver.wait_for_calls(1);
+    before = receiver.calls();
+  }
+  // One may have been on its way; then one last try, not two seconds of them.
+  EXPECT_LE(receiver.calls(), before + 2);
 }
 
 TEST(SupervisorJournal, ItIsBoundedAndSaysWhatItLost) {
