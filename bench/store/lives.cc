@@ -39,16 +39,16 @@ Lives::Lives(PlanPtr plan, Term term) : plan_(std::move(plan)), term_(term) {
   counters_.next_run = {2};
 }
 
-store::Commit Lives::start() {
+Commit Lives::start() {
   now_ = now_ + millis(1);
-  store::Commit commit;
+  Commit commit;
   commit.term = term_;
   commit.now = now_;
   return commit;
 }
 
-store::Commit Lives::submit() {
-  store::Commit commit = start();
+Commit Lives::submit() {
+  Commit commit = start();
   commit.rows.runs.push_back(run_);
   for (const WorkerId& worker : kWorkers) {
     WorkerRow& row = commit.rows.workers.emplace_back();
@@ -83,7 +83,7 @@ TaskRow Lives::row(std::uint32_t index, TaskState state) const {
   return row;
 }
 
-void Lives::tell(store::Commit& commit, std::uint32_t index, const char* event, const char* data) {
+void Lives::tell(Commit& commit, std::uint32_t index, const char* event, const char* data) {
   if (commit.events.first_seq == 0) commit.events.first_seq = counters_.next_event;
   commit.events.last_seq = counters_.next_event++;
   fmt::format_to(std::back_inserter(commit.events.lines),
@@ -94,7 +94,7 @@ void Lives::tell(store::Commit& commit, std::uint32_t index, const char* event, 
                  commit.events.last_seq);
 }
 
-void Lives::count(store::Commit& commit, std::uint32_t tasks, TaskState from, TaskState to) {
+void Lives::count(Commit& commit, std::uint32_t tasks, TaskState from, TaskState to) {
   if (from != to) {
     run_.made[number_of(from)] -= tasks;
     counters_.tasks[number_of(from)] -= tasks;
@@ -105,8 +105,8 @@ void Lives::count(store::Commit& commit, std::uint32_t tasks, TaskState from, Ta
   commit.rows.counters = counters_;
 }
 
-store::Commit Lives::queue(std::uint32_t first, std::uint32_t end) {
-  store::Commit commit = start();
+Commit Lives::queue(std::uint32_t first, std::uint32_t end) {
+  Commit commit = start();
   for (std::uint32_t index = first; index < end; ++index) {
     commit.rows.tasks.push_back(row(index, TaskState::kQueued));
     tell(commit, index, "task_queued", R"({"queue":"default","priority":0})");
@@ -115,8 +115,8 @@ store::Commit Lives::queue(std::uint32_t first, std::uint32_t end) {
   return commit;
 }
 
-store::Commit Lives::hand_out(std::uint32_t first, std::uint32_t end) {
-  store::Commit commit = start();
+Commit Lives::hand_out(std::uint32_t first, std::uint32_t end) {
+  Commit commit = start();
   for (std::uint32_t index = first; index < end; ++index) {
     commit.rows.tasks.push_back(row(index, TaskState::kScheduled));
     tell(commit, index, "task_claimed", R"({"epoch":1,"attempt":1})");
@@ -125,8 +125,8 @@ store::Commit Lives::hand_out(std::uint32_t first, std::uint32_t end) {
   return commit;
 }
 
-store::Commit Lives::complete(std::uint32_t first, std::uint32_t end) {
-  store::Commit commit = start();
+Commit Lives::complete(std::uint32_t first, std::uint32_t end) {
+  Commit commit = start();
   for (std::uint32_t index = first; index < end; ++index) {
     TaskRow task = row(index, TaskState::kCompleted);
     AttemptRow& attempt = commit.rows.attempts.emplace_back();

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "store/commit.h"
+#include "model/commit.h"
 
 namespace vortex::bench {
 
@@ -18,16 +18,16 @@ class Lives {
  public:
   Lives(PlanPtr plan, Term term);
 
-  store::Commit submit();  // the run itself, before any of its tasks
-  store::Commit queue(std::uint32_t first, std::uint32_t end);
-  store::Commit hand_out(std::uint32_t first, std::uint32_t end);
-  store::Commit complete(std::uint32_t first, std::uint32_t end);
+  Commit submit();  // the run itself, before any of its tasks
+  Commit queue(std::uint32_t first, std::uint32_t end);
+  Commit hand_out(std::uint32_t first, std::uint32_t end);
+  Commit complete(std::uint32_t first, std::uint32_t end);
 
  private:
-  store::Commit start();
+  Commit start();
   TaskRow row(std::uint32_t index, TaskState state) const;
-  void tell(store::Commit& commit, std::uint32_t index, const char* event, const char* data);
-  void count(store::Commit& commit, std::uint32_t tasks, TaskState from, TaskState to);
+  void tell(Commit& commit, std::uint32_t index, const char* event, const char* data);
+  void count(Commit& commit, std::uint32_t tasks, TaskState from, TaskState to);
 
   PlanPtr plan_;
   Term term_;

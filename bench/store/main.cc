@@ -70,7 +70,7 @@ struct StoreResult {
   double took() const { return queue + hand_out + complete; }
 };
 
-double timed_commit(store::Writer& writer, const store::Commit& commit, StoreResult& result) {
+double timed_commit(store::Writer& writer, const Commit& commit, StoreResult& result) {
   const auto begin = std::chrono::steady_clock::now();
   const double cpu_begin = cpu_seconds();
   must(writer.commit(commit));

@@ -37,9 +37,9 @@ std::string_view secret_of(const net::Headers& headers) {
 }
 
 // Looks at every row, so that the time says nothing about which one it was.
-const store::TokenRow* find_token(const std::vector<store::TokenRow>& rows, std::string_view hash) {
-  const store::TokenRow* found = nullptr;
-  for (const store::TokenRow& row : rows) {
+const TokenRow* find_token(const std::vector<TokenRow>& rows, std::string_view hash) {
+  const TokenRow* found = nullptr;
+  for (const TokenRow& row : rows) {
     if (same_hash(row.hash, hash) && !row.revoked) found = &row;
   }
   return found;
@@ -60,18 +60,18 @@ std::string_view to_text(Need need) {
   return kNeeds[static_cast<std::size_t>(need)];
 }
 
-std::string_view to_text(store::Role role) { return kRoles[static_cast<std::size_t>(role)]; }
+std::string_view to_text(Role role) { return kRoles[static_cast<std::size_t>(role)]; }
 
-std::optional<store::Role> role_from_text(std::string_view text) {
+std::optional<Role> role_from_text(std::string_view text) {
   const auto* found = std::ranges::find(kRoles, text);
   if (found == kRoles.end()) return std::nullopt;
-  return static_cast<store::Role>(found - kRoles.begin());
+  return static_cast<Role>(found - kRoles.begin());
 }
 
-bool may(std::optional<store::Role> role, Need need) {
+bool may(std::optional<Role> role, Need need) {
   if (need == Need::kAnyone) return true;
   if (!role) return false;
-  using store::Role;
+  using Role;
   const bool admin = *role == Role::kAdmin;
   switch (need) {
     case Need::kAnyone:
@@ -96,7 +96,7 @@ std::optional<Trouble> Access::check_place(const net::Request& request) const {
 
 boost::asio::awaitable<std::expected<Caller, Trouble>> Access::admit(const net::Request& request,
                                                                      Need need) {
-  if (policy_.mode == AccessPolicy::Mode::kOpen) co_return Caller{{}, store::Role::kAdmin};
+  if (policy_.mode == AccessPolicy::Mode::kOpen) co_return Caller{{}, Role::kAdmin};
   const std::string_view secret = secret_of(request.headers);
   if (secret.empty()) {
     if (need == Need::kAnyone) co_return Caller{};
@@ -129,7 +129,7 @@ boost::asio::awaitable<std::expected<Access::KnownPtr, Trouble>> Access::known(
   KnownPtr have = current();
   const Clock::time_point now = Clock::now();
   if (have && now - have->read_at <= age_max) co_return have;
-  store::Result<std::vector<store::TokenRow>> rows;
+  store::Result<std::vector<TokenRow>> rows;
   Backend::Read read = [&rows](store::Reader& reader) { rows = reader.tokens(); };
   const store::Result<void> done = co_await backend_.read(std::move(read));
   if (!done || !rows) {

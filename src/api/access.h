@@ -20,8 +20,8 @@
 
 #include "api/backend.h"
 #include "api/trouble.h"
+#include "model/commit.h"
 #include "net/http.h"
-#include "store/commit.h"
 
 namespace vortex::api {
 
@@ -29,10 +29,10 @@ namespace vortex::api {
 enum class Need : std::uint8_t { kAnyone, kViewer, kSubmitter, kOperator, kWorker, kAdmin };
 
 std::string_view to_text(Need need);
-std::string_view to_text(store::Role role);
-std::optional<store::Role> role_from_text(std::string_view text);
+std::string_view to_text(Role role);
+std::optional<Role> role_from_text(std::string_view text);
 
-bool may(std::optional<store::Role> role, Need need);
+bool may(std::optional<Role> role, Need need);
 
 struct AccessPolicy {
   // kOpen: everybody is admin; only ever on loopback.
@@ -40,12 +40,12 @@ struct AccessPolicy {
   Mode mode = Mode::kTokens;
   bool loopback = true;  // bound to loopback: only its own names are served
   // Tokens known from the configuration, besides those in the store: the way in for the first one.
-  std::vector<store::TokenRow> fixed;
+  std::vector<TokenRow> fixed;
 };
 
 struct Caller {
-  std::string name;                 // of its token; empty in open mode and for nobody
-  std::optional<store::Role> role;  // unset: nobody known
+  std::string name;          // of its token; empty in open mode and for nobody
+  std::optional<Role> role;  // unset: nobody known
 };
 
 class Access {
@@ -62,7 +62,7 @@ class Access {
  private:
   using Clock = std::chrono::steady_clock;
   struct Known {
-    std::vector<store::TokenRow> rows;
+    std::vector<TokenRow> rows;
     Clock::time_point read_at;
   };
   using KnownPtr = std::shared_ptr<const Known>;

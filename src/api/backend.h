@@ -21,7 +21,7 @@
 #include "core/depths.h"
 #include "core/effects.h"
 #include "core/explain.h"
-#include "store/commit.h"
+#include "model/commit.h"
 #include "store/reader.h"
 
 namespace vortex::api {
@@ -46,22 +46,22 @@ using Asked = std::expected<T, UnservedError>;
 
 // What the shell writes besides the core's rows; each is one commit of its own or part of one.
 struct WriteLog {
-  store::LogChunk chunk;
+  LogChunk chunk;
 };
 struct WriteCheckpointPiece {
-  store::CheckpointPiece piece;
+  CheckpointPiece piece;
 };
 struct WriteToken {
-  store::TokenRow row;
+  TokenRow row;
 };
 struct WriteWebhook {
-  store::WebhookRow row;
+  WebhookRow row;
 };
 struct WriteWebhookStep {
-  store::WebhookStep step;
+  WebhookStep step;
 };
 struct WriteDag {
-  store::DagRow row;
+  DagRow row;
 };
 using SideWrite = std::variant<WriteLog, WriteCheckpointPiece, WriteToken, WriteWebhook,
                                WriteWebhookStep, WriteDag>;
@@ -141,7 +141,7 @@ class Backend {
       core::Sync sync, std::function<boost::asio::awaitable<void>()> closed) = 0;
   virtual boost::asio::awaitable<Asked<void>> write(SideWrite side) = 0;
   // Tells the receiver an event that is only for trying it out, once and now.
-  virtual boost::asio::awaitable<Delivery> try_webhook(store::WebhookRow webhook) = 0;
+  virtual boost::asio::awaitable<Delivery> try_webhook(WebhookRow webhook) = 0;
 
   virtual boost::asio::awaitable<Asked<core::Explanation>> explain(TaskId task) = 0;
   virtual boost::asio::awaitable<Asked<std::vector<QueueDepth>>> queues() = 0;

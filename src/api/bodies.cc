@@ -31,12 +31,12 @@ constexpr std::size_t kEntriesMax = 1'000;
 constexpr std::size_t kReasonMax = 1'000;
 constexpr std::uint64_t kNumberMax = std::numeric_limits<std::int64_t>::max();
 
-constexpr std::array<codec::Word<store::Role>, 5> kRoleWords{{
-    {"viewer", store::Role::kViewer},
-    {"submitter", store::Role::kSubmitter},
-    {"operator", store::Role::kOperator},
-    {"worker", store::Role::kWorker},
-    {"admin", store::Role::kAdmin},
+constexpr std::array<codec::Word<Role>, 5> kRoleWords{{
+    {"viewer", Role::kViewer},
+    {"submitter", Role::kSubmitter},
+    {"operator", Role::kOperator},
+    {"worker", Role::kWorker},
+    {"admin", Role::kAdmin},
 }};
 
 void read_name(Reading& in, NodeIx node, std::string& out) {

@@ -11,9 +11,9 @@
 #include "codec/document.h"
 #include "codec/problem.h"
 #include "core/command.h"
+#include "model/commit.h"
 #include "model/dag.h"
 #include "model/sync.h"
-#include "store/commit.h"
 
 namespace vortex::api {
 
@@ -60,7 +60,7 @@ codec::Decoded<LifecycleBody> read_lifecycle(std::string_view json);
 
 struct TokenBody {
   std::string name;
-  store::Role role = store::Role::kViewer;
+  Role role = Role::kViewer;
 };
 codec::Decoded<TokenBody> read_token_request(std::string_view json);
 

@@ -10,7 +10,7 @@ namespace vortex::api {
 
 namespace {
 
-boost::asio::awaitable<Expected<void>> write_row(Call& call, store::DagRow row) {
+boost::asio::awaitable<Expected<void>> write_row(Call& call, DagRow row) {
   SideWrite side = WriteDag{std::move(row)};
   Asked<void> written = co_await call.backend.write(std::move(side));
   if (!written) co_return std::unexpected(from_unserved(written.error()));
@@ -47,7 +47,7 @@ Handled put_dag(Call& call) {
       co_await fetch(call.backend, [&](store::Reader& reader) { return reader.dag(name); });
   if (!before) co_return std::unexpected(std::move(before.error()));
   const Instant now = call.backend.now();
-  store::DagRow row{name, *plan, now, false};
+  DagRow row{name, *plan, now, false};
   const Expected<void> written = co_await write_row(call, std::move(row));
   if (!written) co_return std::unexpected(written.error());
   co_return dag_answer(**plan, now, *before ? 200 : 201);
@@ -68,7 +68,7 @@ Handled delete_dag(Call& call) {
       co_await fetch(call.backend, [&](store::Reader& reader) { return find_named(reader, name); });
   if (!found) co_return std::unexpected(std::move(found.error()));
   if (!found->plan) co_return std::unexpected(trouble(Code::kNoSuchDag, name));
-  store::DagRow row{name, found->plan, call.backend.now(), true};
+  DagRow row{name, found->plan, call.backend.now(), true};
   const Expected<void> written = co_await write_row(call, std::move(row));
   if (!written) co_return std::unexpected(written.error());
   co_return empty_answer();

@@ -11,11 +11,11 @@ namespace vortex::api {
 
 namespace {
 
-boost::asio::awaitable<Expected<std::vector<store::TokenRow>>> read_rows(Call& call) {
+boost::asio::awaitable<Expected<std::vector<TokenRow>>> read_rows(Call& call) {
   co_return co_await fetch(call.backend, [](store::Reader& reader) { return reader.tokens(); });
 }
 
-boost::asio::awaitable<Expected<void>> write_row(Call& call, store::TokenRow row) {
+boost::asio::awaitable<Expected<void>> write_row(Call& call, TokenRow row) {
   SideWrite side = WriteToken{std::move(row)};
   Asked<void> written = co_await call.backend.write(std::move(side));
   call.access.forget();
@@ -30,7 +30,7 @@ Handled list_tokens(Call& call) {
   if (!rows) co_return std::unexpected(std::move(rows.error()));
   co_return json_answer(object_json([&](JsonWriter& json) {
     json.begin_object().key("tokens").begin_array();
-    for (const store::TokenRow& row : *rows) write_token(json, row);
+    for (const TokenRow& row : *rows) write_token(json, row);
     json.end_array().end_object();
   }));
 }
@@ -42,14 +42,14 @@ Handled create_token(Call& call) {
         from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
   auto rows = co_await read_rows(call);
   if (!rows) co_return std::unexpected(std::move(rows.error()));
-  for (const store::TokenRow& row : *rows) {
+  for (const TokenRow& row : *rows) {
     if (row.name == body->name && !row.revoked) {
       co_return std::unexpected(trouble(Code::kTokenExists, body->name));
     }
   }
   const std::string secret = mint_token();
-  const store::TokenRow row{std::move(body->name), body->role, hash_token(secret),
-                            call.backend.now(), false};
+  const TokenRow row{std::move(body->name), body->role, hash_token(secret), call.backend.now(),
+                     false};
   const Expected<void> written = co_await write_row(call, row);
   if (!written) co_return std::unexpected(written.error());
   net::Response response =
@@ -63,9 +63,9 @@ Handled revoke_token(Call& call) {
   if (!rows) co_return std::unexpected(std::move(rows.error()));
   const std::string name = call.text();
   const auto found = std::ranges::find_if(
-      *rows, [&](const store::TokenRow& row) { return row.name == name && !row.revoked; });
+      *rows, [&](const TokenRow& row) { return row.name == name && !row.revoked; });
   if (found == rows->end()) co_return std::unexpected(trouble(Code::kNoSuchToken, name));
-  store::TokenRow row = *found;
+  TokenRow row = *found;
   row.revoked = true;
   const Expected<void> written = co_await write_row(call, std::move(row));
   if (!written) co_return std::unexpected(written.error());

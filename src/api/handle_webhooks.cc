@@ -16,31 +16,31 @@ namespace {
 
 constexpr std::string_view kEndsOfRuns = "run_complete";
 
-using Rows = std::vector<store::WebhookRow>;
+using Rows = std::vector<WebhookRow>;
 
 boost::asio::awaitable<Expected<Rows>> read_rows(Call& call) {
   co_return co_await fetch(call.backend, [](store::Reader& reader) { return reader.webhooks(); });
 }
 
 // The one that the path names.
-boost::asio::awaitable<Expected<store::WebhookRow>> find_row(Call& call) {
+boost::asio::awaitable<Expected<WebhookRow>> find_row(Call& call) {
   auto rows = co_await read_rows(call);
   if (!rows) co_return std::unexpected(std::move(rows.error()));
   const std::string name = call.text();
-  const auto found = std::ranges::find(*rows, name, &store::WebhookRow::name);
+  const auto found = std::ranges::find(*rows, name, &WebhookRow::name);
   if (found == rows->end()) co_return std::unexpected(trouble(Code::kNoSuchWebhook, name));
   co_return std::move(*found);
 }
 
-boost::asio::awaitable<Expected<void>> write_row(Call& call, store::WebhookRow row) {
+boost::asio::awaitable<Expected<void>> write_row(Call& call, WebhookRow row) {
   SideWrite side = WriteWebhook{std::move(row)};
   Asked<void> written = co_await call.backend.write(std::move(side));
   if (!written) co_return std::unexpected(from_unserved(written.error()));
   co_return Expected<void>{};
 }
 
-store::WebhookRow make_row(const Call& call, WebhookBody body) {
-  store::WebhookRow row;
+WebhookRow make_row(const Call& call, WebhookBody body) {
+  WebhookRow row;
   row.name = std::move(body.name);
   row.url = std::move(body.url);
   row.kinds = body.kinds.empty() ? kEndsOfRuns : fmt::format("{}", fmt::join(body.kinds, ","));
@@ -58,7 +58,7 @@ Handled list_webhooks(Call& call) {
   if (!rows) co_return std::unexpected(std::move(rows.error()));
   co_return json_answer(object_json([&](JsonWriter& json) {
     json.begin_object().key("webhooks").begin_array();
-    for (const store::WebhookRow& row : *rows) write_webhook(json, row, Secret::kHidden);
+    for (const WebhookRow& row : *rows) write_webhook(json, row, Secret::kHidden);
     json.end_array().end_object();
   }));
 }
@@ -78,10 +78,10 @@ Handled create_webhook(Call& call) {
   }
   auto rows = co_await read_rows(call);
   if (!rows) co_return std::unexpected(std::move(rows.error()));
-  if (std::ranges::find(*rows, body->name, &store::WebhookRow::name) != rows->end()) {
+  if (std::ranges::find(*rows, body->name, &WebhookRow::name) != rows->end()) {
     co_return std::unexpected(trouble(Code::kWebhookExists, body->name));
   }
-  const store::WebhookRow row = make_row(call, *std::move(body));
+  const WebhookRow row = make_row(call, *std::move(body));
   const Expected<void> written = co_await write_row(call, row);
   if (!written) co_return std::unexpected(written.error());
   net::Response response = json_answer(

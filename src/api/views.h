@@ -65,10 +65,10 @@ void write_queue(JsonWriter& json, const QueueDepth& queue);
 void write_lease(JsonWriter& json, const PartitionLeaseRow& row, Instant now,
                  std::optional<Instant> renew_at = {});
 // `secret`: empty, or shown this once.
-void write_token(JsonWriter& json, const store::TokenRow& row, std::string_view secret = {});
+void write_token(JsonWriter& json, const TokenRow& row, std::string_view secret = {});
 // With its secret or without.
 enum class Secret : std::uint8_t { kHidden, kShown };
-void write_webhook(JsonWriter& json, const store::WebhookRow& row, Secret secret);
+void write_webhook(JsonWriter& json, const WebhookRow& row, Secret secret);
 void write_delivery(JsonWriter& json, const Delivery& delivery);
 
 // One page: {"<items>": [...], "next_cursor": ...}

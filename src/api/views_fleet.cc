@@ -82,15 +82,15 @@ void write_lease(JsonWriter& json, const PartitionLeaseRow& row, Instant now,
   json.end_object();
 }
 
-void write_token(JsonWriter& json, const store::TokenRow& row, std::string_view secret) {
+void write_token(JsonWriter& json, const TokenRow& row, std::string_view secret) {
   json.begin_object().field("name", row.name).field("role", to_text(row.role));
   json.field("created_at", row.created_at).field("revoked", row.revoked);
   if (!secret.empty()) json.field("secret", secret);
   json.end_object();
 }
 
-void write_webhook(JsonWriter& json, const store::WebhookRow& row, Secret secret) {
-  const store::WebhookProgress& progress = row.progress;
+void write_webhook(JsonWriter& json, const WebhookRow& row, Secret secret) {
+  const WebhookProgress& progress = row.progress;
   json.begin_object().field("name", row.name).field("url", row.url).key("kinds").begin_array();
   std::string_view kinds = row.kinds;
   while (!kinds.empty()) {

@@ -23,7 +23,7 @@ struct Options {
   bool offline = false;
 };
 
-std::expected<void, store::Error> write_row(const std::string& path, const store::TokenRow& row) {
+std::expected<void, store::Error> write_row(const std::string& path, const TokenRow& row) {
   store::SqliteOptions options;
   options.path = path;
   auto store = store::open_sqlite(options);
@@ -35,7 +35,7 @@ std::expected<void, store::Error> write_row(const std::string& path, const store
   if (lead == nullptr) {
     return std::unexpected(store::Error{store::Fault::kLocked, "a controller leads this database"});
   }
-  store::Commit commit;
+  Commit commit;
   commit.term = lead->term;
   commit.now = lead->database_now;
   commit.tokens.push_back(row);
@@ -44,11 +44,11 @@ std::expected<void, store::Error> write_row(const std::string& path, const store
   return done;
 }
 
-ExitCode create_offline(Context& context, const Options& options, store::Role role) {
+ExitCode create_offline(Context& context, const Options& options, Role role) {
   const auto loaded = load(context);
   if (!loaded) return ExitCode::kInvalid;
   const std::string secret = api::mint_token();
-  const store::TokenRow row{options.name, role, api::hash_token(secret), wall_clock_now(), false};
+  const TokenRow row{options.name, role, api::hash_token(secret), wall_clock_now(), false};
   if (const auto done = write_row(loaded->settings.database.path, row); !done) {
     complain(done.error().detail, "while a controller runs, leave --offline out");
     return ExitCode::kFailed;

@@ -109,7 +109,7 @@ std::size_t Batch::rows() const {
          commit_.expired.size();
 }
 
-const store::Commit& Batch::seal(Term term, Instant now) {
+const Commit& Batch::seal(Term term, Instant now) {
   commit_.term = term;
   commit_.now = now;
   return commit_;

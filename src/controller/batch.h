@@ -10,19 +10,19 @@
 
 #include "base/time.h"
 #include "core/effects.h"
-#include "store/commit.h"
+#include "model/commit.h"
 
 namespace vortex::controller {
 
 class Batch {
  public:
   void add(core::Effects&& effects, Instant now);
-  void add(store::LogChunk chunk) { commit_.logs.push_back(std::move(chunk)); }
-  void add(store::CheckpointPiece piece) { commit_.pieces.push_back(std::move(piece)); }
-  void add(store::TokenRow row) { commit_.tokens.push_back(std::move(row)); }
-  void add(store::WebhookRow row) { commit_.webhooks.push_back(std::move(row)); }
-  void add(store::WebhookStep step) { commit_.webhook_steps.push_back(std::move(step)); }
-  void add(store::DagRow row) { commit_.dags.push_back(std::move(row)); }
+  void add(LogChunk chunk) { commit_.logs.push_back(std::move(chunk)); }
+  void add(CheckpointPiece piece) { commit_.pieces.push_back(std::move(piece)); }
+  void add(TokenRow row) { commit_.tokens.push_back(std::move(row)); }
+  void add(WebhookRow row) { commit_.webhooks.push_back(std::move(row)); }
+  void add(WebhookStep step) { commit_.webhook_steps.push_back(std::move(step)); }
+  void add(DagRow row) { commit_.dags.push_back(std::move(row)); }
   void expire(RunId run) { commit_.expired.push_back(run); }
   void answer(core::Reply reply) { replies.push_back(std::move(reply)); }
 
@@ -34,8 +34,8 @@ class Batch {
   std::size_t rows() const;
 
   // The transaction, complete with its term and time.
-  const store::Commit& seal(Term term, Instant now);
-  const store::Commit& commit() const { return commit_; }
+  const Commit& seal(Term term, Instant now);
+  const Commit& commit() const { return commit_; }
 
   std::vector<core::Reply> replies;
   std::vector<core::Probe> probes;
@@ -48,7 +48,7 @@ class Batch {
   void add_rows(RowBatch&& rows);
   void drop_forgotten(RowBatch& rows);
 
-  store::Commit commit_;
+  Commit commit_;
   // Where in commit_.rows the row with this key is.
   std::unordered_map<std::uint64_t, std::size_t> task_at_;
   std::unordered_map<std::uint64_t, std::size_t> run_at_;

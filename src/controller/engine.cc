@@ -195,7 +195,7 @@ void Engine::retain_when_due() {
 
 void Engine::handle(Expirable& expirable) {
   if (!serves_ || expirable.term != state_->term) return;
-  for (const store::ExpiredRun& expired : expirable.runs) {
+  for (const ExpiredRun& expired : expirable.runs) {
     if (state_->runs.find(expired.run).valid()) continue;  // an operator revived it
     if (!expired.idempotency_key.empty()) {
       if (!step_into(gathering_, core::ForgetKey{expired.idempotency_key})) return;

@@ -59,7 +59,7 @@ struct RunRead {
 };
 struct Expirable {
   Term term;
-  std::vector<store::ExpiredRun> runs;
+  std::vector<ExpiredRun> runs;
 };
 struct SliceCompared {
   Term term;

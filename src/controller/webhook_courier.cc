@@ -25,7 +25,7 @@ constexpr std::uint32_t kReadBytes = 1U << 20;
 
 }  // namespace
 
-Courier::Courier(Parts parts, store::WebhookRow row)
+Courier::Courier(Parts parts, WebhookRow row)
     : parts_(std::move(parts)),
       row_(std::move(row)),
       filter_(row_.kinds, {}, {}),
@@ -167,7 +167,7 @@ asio::awaitable<void> Courier::pause(Duration wait) {
 asio::awaitable<void> Courier::save() {
   saved_at_ = boot_clock_now();
   if (progress_ == saved_) co_return;
-  const store::WebhookProgress now = progress_;
+  const WebhookProgress now = progress_;
   api::SideWrite side = api::WriteWebhookStep{{row_.name, row_.created_at, now}};
   const auto written = co_await parts_.backend.write(std::move(side));
   if (written) saved_ = now;

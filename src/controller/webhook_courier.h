@@ -25,8 +25,8 @@
 #include "api/event_lines.h"
 #include "base/rng.h"
 #include "controller/webhook_delivery.h"
+#include "model/commit.h"
 #include "net/client.h"
-#include "store/commit.h"
 
 namespace vortex::controller {
 
@@ -46,13 +46,13 @@ class Courier : public std::enable_shared_from_this<Courier> {
     Say say;
     CourierPace pace = {};
   };
-  Courier(Parts parts, store::WebhookRow row);
+  Courier(Parts parts, WebhookRow row);
 
   // Until stop().
   static boost::asio::awaitable<void> run(std::shared_ptr<Courier> self);
   void stop();
 
-  const store::WebhookRow& row() const { return row_; }
+  const WebhookRow& row() const { return row_; }
 
  private:
   boost::asio::awaitable<void> catch_up(std::uint64_t read_to);
@@ -66,14 +66,14 @@ class Courier : public std::enable_shared_from_this<Courier> {
   Duration backoff(std::uint32_t tries, Duration asked);
 
   const Parts parts_;
-  const store::WebhookRow row_;
+  const WebhookRow row_;
   const api::EventFilter filter_;
   const Receiver receiver_;
   net::Client client_;
   boost::asio::steady_timer timer_;
   Rng rng_;
-  store::WebhookProgress progress_;
-  store::WebhookProgress saved_;
+  WebhookProgress progress_;
+  WebhookProgress saved_;
   Instant saved_at_;  // boot clock
   bool stopped_ = false;
 };

@@ -8,7 +8,7 @@
 
 #include "api/event_lines.h"
 #include "base/time.h"
-#include "store/commit.h"
+#include "model/commit.h"
 #include "store/reader.h"
 
 namespace vortex::controller {

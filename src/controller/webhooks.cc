@@ -67,8 +67,8 @@ asio::awaitable<void> Webhooks::match_rows() {
   const auto rows =
       co_await api::fetch(backend_, [](store::Reader& reader) { return reader.webhooks(); });
   if (!rows) co_return;
-  std::map<std::string, const store::WebhookRow*> wanted;
-  for (const store::WebhookRow& row : *rows) wanted.emplace(row.name, &row);
+  std::map<std::string, const WebhookRow*> wanted;
+  for (const WebhookRow& row : *rows) wanted.emplace(row.name, &row);
   for (auto at = couriers_.begin(); at != couriers_.end();) {
     const auto courier = at->second.lock();
     const auto row = wanted.find(at->first);
@@ -86,7 +86,7 @@ asio::awaitable<void> Webhooks::match_rows() {
   }
 }
 
-void Webhooks::begin(const store::WebhookRow& row) {
+void Webhooks::begin(const WebhookRow& row) {
   auto courier = std::make_shared<Courier>(
       Courier::Parts{asio::any_io_executor(*strand_), backend_, say_}, row);
   couriers_[row.name] = courier;
@@ -101,7 +101,7 @@ void Webhooks::end_all() {
   couriers_.clear();
 }
 
-asio::awaitable<api::Delivery> Webhooks::try_out(store::WebhookRow row, Instant now) {
+asio::awaitable<api::Delivery> Webhooks::try_out(WebhookRow row, Instant now) {
   const auto address = net::parse_web_address(row.url);
   if (!address) {
     api::Delivery none;

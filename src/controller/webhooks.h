@@ -30,7 +30,7 @@ class Webhooks {
   void stop();  // when nothing of the I/O runs any more, and before it goes
 
   // Once and now, apart from its courier.
-  static boost::asio::awaitable<api::Delivery> try_out(store::WebhookRow row, Instant now);
+  static boost::asio::awaitable<api::Delivery> try_out(WebhookRow row, Instant now);
 
  private:
   using Strand = boost::asio::strand<boost::asio::io_context::executor_type>;
@@ -42,7 +42,7 @@ class Webhooks {
 
   boost::asio::awaitable<void> watch(std::shared_ptr<Bell> bell);
   boost::asio::awaitable<void> match_rows();
-  void begin(const store::WebhookRow& row);
+  void begin(const WebhookRow& row);
   void end_all();
 
   api::Backend& backend_;

@@ -199,7 +199,7 @@ asio::awaitable<void> Wiring::run_self_check() {
 }
 
 void Wiring::committed(const Batch& batch, Duration took) {
-  const store::EventBlock& events = batch.commit().events;
+  const EventBlock& events = batch.commit().events;
   if (events.first_seq > 0) {
     hub_.publish(events.first_seq, events.last_seq, events.lines);
     const auto wrote = monitor_log_.append({events.first_seq, events.last_seq, events.lines});

@@ -57,7 +57,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   boost::asio::awaitable<api::Asked<core::ReplyBody>> ask_sync(
       core::Sync sync, std::function<boost::asio::awaitable<void>()> closed) override;
   boost::asio::awaitable<api::Asked<void>> write(api::SideWrite side) override;
-  boost::asio::awaitable<api::Delivery> try_webhook(store::WebhookRow webhook) override;
+  boost::asio::awaitable<api::Delivery> try_webhook(WebhookRow webhook) override;
   boost::asio::awaitable<api::Asked<core::Explanation>> explain(TaskId task) override;
   boost::asio::awaitable<api::Asked<std::vector<api::QueueDepth>>> queues() override;
   boost::asio::awaitable<api::Asked<api::ReconcileReport>> reconcile() override;

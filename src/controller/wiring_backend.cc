@@ -130,7 +130,7 @@ asio::awaitable<api::Asked<void>> Wiring::write(api::SideWrite side) {
   co_return api::Asked<void>{};
 }
 
-asio::awaitable<api::Delivery> Wiring::try_webhook(store::WebhookRow webhook) {
+asio::awaitable<api::Delivery> Wiring::try_webhook(WebhookRow webhook) {
   return Webhooks::try_out(std::move(webhook), now());
 }
 

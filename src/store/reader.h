@@ -16,7 +16,7 @@
 #include "model/ids.h"
 #include "model/rows.h"
 #include "model/states.h"
-#include "store/commit.h"
+#include "model/commit.h"
 #include "store/error.h"
 
 namespace vortex::store {

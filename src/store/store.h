@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/time.h"
+#include "model/commit.h"
 #include "model/ids.h"
 #include "model/rows.h"
-#include "store/commit.h"
 #include "store/error.h"
 #include "store/reader.h"
 
@@ -37,11 +37,6 @@ struct Retention {
   std::uint64_t runs_max = 0;  // finished runs
   Duration events_for;
   Duration recoveries_for{};  // the ledger
-};
-
-struct ExpiredRun {
-  RunId run;
-  std::string idempotency_key;  // empty: none
 };
 
 class Writer {

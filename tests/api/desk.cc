@@ -60,7 +60,7 @@ asio::awaitable<EventFeed::Next> DeskFeed::next(std::uint64_t after, Duration wa
   co_return out;
 }
 
-void DeskFeed::add(const store::EventBlock& block) {
+void DeskFeed::add(const EventBlock& block) {
   if (block.first_seq == 0) return;
   blocks_.push_back(
       {block.first_seq, block.last_seq, std::make_shared<const std::string>(block.lines)});
@@ -127,7 +127,7 @@ asio::awaitable<Asked<core::ReplyBody>> Desk::ask_sync(
 
 asio::awaitable<Asked<void>> Desk::write(SideWrite side) {
   if (unserved) co_return std::unexpected(*unserved);
-  store::Commit out;
+  Commit out;
   out.term = state->term;
   out.now = clock;
   if (auto* log = std::get_if<WriteLog>(&side)) out.logs.push_back(std::move(log->chunk));
@@ -144,7 +144,7 @@ asio::awaitable<Asked<void>> Desk::write(SideWrite side) {
   co_return Asked<void>{};
 }
 
-asio::awaitable<Delivery> Desk::try_webhook(store::WebhookRow) { co_return delivery; }
+asio::awaitable<Delivery> Desk::try_webhook(WebhookRow) { co_return delivery; }
 
 asio::awaitable<Asked<core::Explanation>> Desk::explain(TaskId task) {
   if (unserved) co_return std::unexpected(*unserved);
@@ -230,8 +230,8 @@ std::optional<core::ReplyBody> Desk::run(core::Command command, RequestId reques
   return mine;
 }
 
-store::Commit Desk::commit_of(core::Effects& effects) {
-  store::Commit out;
+Commit Desk::commit_of(core::Effects& effects) {
+  Commit out;
   out.term = state->term;
   out.now = clock;
   out.rows = std::move(effects.rows);
@@ -243,7 +243,7 @@ store::Commit Desk::commit_of(core::Effects& effects) {
   return out;
 }
 
-void Desk::commit(store::Commit commit) {
+void Desk::commit(Commit commit) {
   const auto done = store_->writer().commit(commit);
   if (!done) throw std::runtime_error(done.error().detail);
   feed.add(commit.events);

@@ -30,7 +30,7 @@ class DeskFeed : public EventFeed {
   std::uint64_t last_seq() const override { return last_; }
   Duration beat() const override { return silence_max; }
 
-  void add(const store::EventBlock& block);
+  void add(const EventBlock& block);
   std::size_t blocks_max = 1'000;
   Duration silence_max = seconds(15);
 
@@ -49,7 +49,7 @@ class Desk : public Backend {
   boost::asio::awaitable<Asked<core::ReplyBody>> ask_sync(
       core::Sync sync, std::function<boost::asio::awaitable<void>()> closed) override;
   boost::asio::awaitable<Asked<void>> write(SideWrite side) override;
-  boost::asio::awaitable<Delivery> try_webhook(store::WebhookRow webhook) override;
+  boost::asio::awaitable<Delivery> try_webhook(WebhookRow webhook) override;
   boost::asio::awaitable<Asked<core::Explanation>> explain(TaskId task) override;
   boost::asio::awaitable<Asked<std::vector<QueueDepth>>> queues() override;
   boost::asio::awaitable<Asked<ReconcileReport>> reconcile() override;
@@ -83,8 +83,8 @@ class Desk : public Backend {
 
   // The reply to this request, if it came in this step.
   std::optional<core::ReplyBody> run(core::Command command, RequestId request);
-  void commit(store::Commit commit);
-  store::Commit commit_of(core::Effects& effects);
+  void commit(Commit commit);
+  Commit commit_of(core::Effects& effects);
 
   boost::asio::io_context& io_;
   LoadedSettings settings_;

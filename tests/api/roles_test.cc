@@ -8,7 +8,7 @@
 namespace vortex::api {
 namespace {
 
-using store::Role;
+using Role;
 using Roles = std::set<std::optional<Role>>;
 
 constexpr std::optional<Role> kNobody;

@@ -179,7 +179,7 @@ TEST(Words, OfTheSchemasAreThoseOfTheModel) {
     EXPECT_EQ(kWorkerStateNames[i], vortex::to_text(static_cast<WorkerState>(i)));
   }
   for (std::size_t i = 0; i < std::size(kRoleNames); ++i) {
-    EXPECT_EQ(kRoleNames[i], to_text(static_cast<store::Role>(i)));
+    EXPECT_EQ(kRoleNames[i], to_text(static_cast<Role>(i)));
   }
 }
 

@@ -11,7 +11,7 @@ void History::began(const store::Won& won) {
   checkers_.fact(boot_clock_now(), sim::TermBegan{won.term, won.database_now});
 }
 
-void History::committed(const store::Commit& commit) {
+void History::committed(const Commit& commit) {
   const std::lock_guard lock(guard_);
   ++commits_;
   checkers_.fact(boot_clock_now(), sim::Committed{commit.term, commit.now, commit.rows, {}});
@@ -48,13 +48,13 @@ class RecordingWriter : public store::Writer {
   store::Result<std::optional<RunImage>> run_image(RunId run) override {
     return inner_.run_image(run);
   }
-  store::Result<void> commit(const store::Commit& commit) override {
+  store::Result<void> commit(const Commit& commit) override {
     auto done = inner_.commit(commit);
     if (done) history_.committed(commit);
     return done;
   }
-  store::Result<std::vector<store::ExpiredRun>> expirable(const store::Retention& keep, Instant now,
-                                                          std::uint32_t limit) override {
+  store::Result<std::vector<ExpiredRun>> expirable(const store::Retention& keep, Instant now,
+                                                   std::uint32_t limit) override {
     return inner_.expirable(keep, now, limit);
   }
   store::Result<bool> sweep(const store::Retention& keep, Instant now,

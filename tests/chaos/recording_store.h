@@ -23,7 +23,7 @@ class History {
   explicit History(const core::Policy& policy) : checkers_(policy) {}
 
   void began(const store::Won& won);
-  void committed(const store::Commit& commit);
+  void committed(const Commit& commit);
   std::vector<std::string> violations();
   std::uint64_t commits() const { return commits_; }
 

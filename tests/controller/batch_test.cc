@@ -41,7 +41,7 @@ TEST(Batch, EventsAreOneBlockInOrder) {
   Batch batch;
   batch.add(task_effects(0, TaskState::kQueued, 7), {});
   batch.add(task_effects(1, TaskState::kQueued, 8), {});
-  const store::EventBlock& block = batch.commit().events;
+  const EventBlock& block = batch.commit().events;
   EXPECT_EQ(block.first_seq, 7U);
   EXPECT_EQ(block.last_seq, 8U);
   EXPECT_LT(block.lines.find("\"seq\":7"), block.lines.find("\"seq\":8"));
@@ -58,12 +58,12 @@ TEST(Batch, AnswersAloneWriteNothing) {
 TEST(Batch, WhatTheShellAddsIsWrittenToo) {
   for (int kind = 0; kind < 6; ++kind) {
     Batch batch;
-    if (kind == 0) batch.add(store::LogChunk{});
-    if (kind == 1) batch.add(store::TokenRow{});
-    if (kind == 2) batch.add(store::DagRow{});
+    if (kind == 0) batch.add(LogChunk{});
+    if (kind == 1) batch.add(TokenRow{});
+    if (kind == 2) batch.add(DagRow{});
     if (kind == 3) batch.expire(RunId{1});
-    if (kind == 4) batch.add(store::WebhookRow{});
-    if (kind == 5) batch.add(store::WebhookStep{});
+    if (kind == 4) batch.add(WebhookRow{});
+    if (kind == 5) batch.add(WebhookStep{});
     EXPECT_FALSE(batch.writes_nothing()) << kind;
   }
 }

@@ -29,8 +29,8 @@ class Couriers : public ::testing::Test {
   }
 
   // Writes the row as the interface would, and sends the courier off.
-  std::shared_ptr<Courier> send(store::WebhookRow row) {
-    const store::WebhookRow written = row;
+  std::shared_ptr<Courier> send(WebhookRow row) {
+    const WebhookRow written = row;
     asio::co_spawn(io_, desk_.write(api::WriteWebhook{written}), asio::detached);
     run_until([&] { return stored().has_value(); });
     auto courier = std::make_shared<Courier>(
@@ -43,8 +43,8 @@ class Couriers : public ::testing::Test {
     return courier;
   }
 
-  store::WebhookRow row() const {
-    store::WebhookRow made;
+  WebhookRow row() const {
+    WebhookRow made;
     made.name = "ci";
     made.url = receiver_->url();
     made.kinds = "queue_paused,queue_resumed";
@@ -54,8 +54,8 @@ class Couriers : public ::testing::Test {
     return made;
   }
 
-  std::optional<store::WebhookRow> stored() {
-    std::optional<store::WebhookRow> found;
+  std::optional<WebhookRow> stored() {
+    std::optional<WebhookRow> found;
     const auto read = [&](store::Reader& reader) {
       const auto rows = reader.webhooks();
       if (rows && !rows->empty()) found = rows->front();
@@ -148,7 +148,7 @@ TEST_F(Couriers, AMessageThatIsRefusedForItselfIsGivenUpAndTheNextIsTold) {
 
 TEST_F(Couriers, AReceiverThatIsAwayIsWaitedFor) {
   const std::uint16_t port = receiver_->server().port();
-  store::WebhookRow made = row();
+  WebhookRow made = row();
   bool gone = false;
   asio::co_spawn(io_, receiver_->server().stop(), [&](const std::exception_ptr&) { gone = true; });
   run_until([&] { return gone; });
@@ -190,7 +190,7 @@ TEST_F(Couriers, AStoppedOneTellsNothingMore) {
 }
 
 TEST_F(Couriers, EventsThatAreNoLongerKeptAreCountedAsMissed) {
-  store::WebhookRow made = row();
+  WebhookRow made = row();
   const std::uint64_t last = happen();
   made.progress.after = 0;
   desk_.feed.blocks_max = 1;

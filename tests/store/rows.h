@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
+#include "model/commit.h"
 #include "model/plan.h"
 #include "model/rows.h"
-#include "store/commit.h"
 
 namespace vortex::store::testing {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "store/commit.h"
+#include "model/commit.h"
 
 namespace vortex::store::testing {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/time.h"
+#include "model/commit.h"
 #include "model/rows.h"
-#include "store/commit.h"
 #include "store/error.h"
 #include "store/log_span.h"
 #include "store/store.h"

@@ -3,7 +3,7 @@
 // recoveries, dead letters, leases, queues, tokens, webhooks, counters and the block of events.
 // Writer's thread only.
 
-#include "store/commit.h"
+#include "model/commit.h"
 #include "store/packed.h"
 #include "store/sqlite/known.h"
 #include "store/sqlite/statement.h"

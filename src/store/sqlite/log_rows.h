@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/commit.h"
+#include "model/commit.h"
 #include "store/log_span.h"
 #include "store/packed.h"
 #include "store/sqlite/statement.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "store/commit.h"
+#include "model/commit.h"
 #include "store/keys.h"
 #include "store/sqlite/known.h"
 #include "store/sqlite/run_rows.h"

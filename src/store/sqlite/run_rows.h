@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "store/commit.h"
+#include "model/commit.h"
 #include "store/packed.h"
 #include "store/sqlite/known.h"
 #include "store/sqlite/statement.h"

@@ -11,7 +11,7 @@
 #include "model/ids.h"
 #include "model/rows.h"
 
-namespace vortex::store {
+namespace vortex {
 
 // The events of one commit as lines of JSON, each ending with a newline; kept compressed.
 struct EventBlock {
@@ -86,6 +86,12 @@ struct DagRow {  // key: name
   bool deleted = false;
 };
 
+// A finished run that retention lets go.
+struct ExpiredRun {
+  RunId run;
+  std::string idempotency_key;  // empty: none
+};
+
 struct Commit {
   Term term;
   Instant now;  // the term clock; never goes back, also across restarts
@@ -100,4 +106,4 @@ struct Commit {
   std::vector<RunId> expired;  // finished runs that are forgotten: gone from reads with this commit
 };
 
-}  // namespace vortex::store
+}  // namespace vortex
