@@ -85,6 +85,12 @@ std::expected<PlanPtr, ExitCode> load_dag_plan(const Context& /*context*/,
         complaint.kind ? api::code_of(*complaint.kind) : api::Code::kDagMalformed;
     fmt::print(stderr, "{}", codec::to_text(complaint.problem, path, api::about(code).text));
   }
+  // What cannot be read hides what a whole DAG would be checked for.
+  const auto unread = [](const codec::DagComplaint& complaint) { return !complaint.kind; };
+  if (std::ranges::any_of(plan.error(), unread)) {
+    fmt::print(stderr, "more errors may follow once {} fixed\n",
+               plan.error().size() == 1 ? "this is" : "these are");
+  }
   return std::unexpected(ExitCode::kInvalid);
 }
 

@@ -11,6 +11,7 @@
 #include "codec/json_text.h"
 #include "codec/params.h"
 #include "codec/reading.h"
+#include "codec/right_form.h"
 
 namespace vortex::codec {
 namespace {
@@ -97,6 +98,9 @@ constexpr auto kYamlDagFields = joined(kDagFields, kYamlFields);
 void read_tasks(Reading& in, DagDraft& draft) {
   TaskDraft defaults;
   if (draft.defaults != 0) read_defaults(in, draft.defaults, defaults);
+  if (draft.tasks != 0 && in.document().kind(draft.tasks) == NodeKind::kArray) {
+    return in.wrong_type(draft.tasks, "a map", tasks_form(in.document(), draft.tasks));
+  }
   if (draft.tasks == 0 || !is_object_of_names(in, draft.tasks)) return;
   draft.spec.nodes.reserve(in.document().count(draft.tasks));
   in.document().each_member(draft.tasks, [&](NodeIx key, NodeIx value) {

@@ -31,13 +31,14 @@ struct Key {
 // ---- Values ----
 
 constexpr std::string_view kText = R"({"type":"string"})";
+constexpr std::string_view kPlain = R"({"type":["string","number","boolean"]})";
 constexpr std::string_view kFlag = R"({"type":"boolean"})";
 constexpr std::string_view kTexts = R"({"type":"array","items":{"type":"string"}})";
 constexpr std::string_view kPairs = R"({"type":"object","additionalProperties":{"type":"string"}})";
 constexpr std::string_view kDuration =
     R"({"type":"string","pattern":"^[0-9]+(\\.[0-9]+)?(us|ms|s|m|h|d)$"})";
 constexpr std::string_view kSize =
-    R"({"type":"string","pattern":"^[0-9]+(\\.[0-9]+)?(B|KB|MB|GB|KiB|MiB|GiB)$"})";
+    R"({"type":"string","pattern":"^[0-9]+(\\.[0-9]+)?(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)$"})";
 constexpr std::string_view kNamePattern = R"("pattern":"^[A-Za-z0-9][A-Za-z0-9_.-]*$")";
 
 std::string name() {
@@ -121,7 +122,7 @@ std::string map() {
   }};
   const std::array<Key, 4> keys{{
       {"over",
-       fmt::format(R"({{"oneOf":[{{"type":"array","minItems":1,"items":{}}},{}]}})", kText,
+       fmt::format(R"({{"oneOf":[{{"type":"array","minItems":1,"items":{}}},{}]}})", kPlain,
                    object(over, R"("required":["range"])")),
        "One task for each item."},
       {"as",
@@ -136,7 +137,8 @@ std::string map() {
 
 std::string matrix() {
   return R"({"type":"object","minProperties":1,"additionalProperties":{"type":"array",)"
-         R"("minItems":1,"items":{"type":["string","number","boolean"]}}})";
+         R"("minItems":1,"items":)" +
+         text(kPlain) + "}}";
 }
 
 std::vector<Key> shared_keys() {
@@ -165,7 +167,8 @@ std::string task() {
       {"needs", fmt::format(R"({{"oneOf":[{},{}]}})", kText, kTexts),
        "The task or tasks that come before this one."},
       {"trigger_rule", words(kTriggerRules), "When it starts, judged by how its needs ended."},
-      {"run", fmt::format(R"({{"oneOf":[{},{}]}})", kText, kTexts),
+      {"run",
+       fmt::format(R"({{"oneOf":[{},{{"type":"array","minItems":1,"items":{}}}]}})", kText, kText),
        "The words of the command, or with a shell one script."},
       {"worker", text(kText), "Only on this worker."},
       {"map", map(), "Many tasks of one definition."},

@@ -14,6 +14,7 @@
 #include "codec/joined_fields.h"
 #include "codec/parts.h"
 #include "codec/reading.h"
+#include "codec/right_form.h"
 #include "codec/units.h"
 #include "model/expression.h"
 #include "model/node_check.h"
@@ -72,6 +73,9 @@ constexpr Field<RetryDraft> kRetryFields[] = {
 };
 
 void read_retry(Reading& in, NodeIx node, std::optional<RetryPolicy>& out) {
+  if (in.document().kind(node) == NodeKind::kInteger) {
+    return in.wrong_type(node, "a map", retry_form(in.document(), node));
+  }
   RetryDraft draft;
   read_object(in, node, "", kRetryFields, draft);
   Backoff& backoff = draft.retry.backoff;
@@ -97,11 +101,25 @@ constexpr Field<MapSpec> kOverFields[] = {
      kRequired},
 };
 
+// As in a matrix: numbers, true and false stand for themselves, as they are written.
+void read_items(Reading& in, NodeIx node, std::vector<std::string>& out) {
+  out.reserve(in.document().count(node));
+  in.document().each_item(node, [&](NodeIx item) {
+    if (in.full()) return;
+    const NodeKind kind = in.document().kind(item);
+    if (kind == NodeKind::kNull || kind > NodeKind::kText) {
+      return in.wrong_type(item, "a string, a number, true or false");
+    }
+    const bool flag = kind == NodeKind::kTrue || kind == NodeKind::kFalse;
+    out.push_back(flag ? in.shown(item) : std::string(in.document().text(item)));
+  });
+}
+
 void read_over(Reading& in, NodeIx node, MapSpec& out) {
   const NodeKind kind = in.document().kind(node);
   if (kind == NodeKind::kObject) return read_object(in, node, "", kOverFields, out);
   if (kind == NodeKind::kArray) {
-    return read_texts(in, node, out.over.emplace<std::vector<std::string>>());
+    return read_items(in, node, out.over.emplace<std::vector<std::string>>());
   }
   if (kind == NodeKind::kText && has_expression_mark(in.document().text(node))) {
     return in.problem(node, "a map over an expression is not supported yet",
@@ -170,6 +188,9 @@ void merge_pairs(Pairs& out, Pairs newer) {
 }
 
 void read_more_env(Reading& in, NodeIx node, TaskDraft& out) {
+  if (in.document().kind(node) == NodeKind::kArray) {
+    return in.wrong_type(node, "a map", env_form(in.document(), node));
+  }
   Pairs newer;
   read_env(in, node, newer);
   merge_pairs(out.command.command.env, std::move(newer));
@@ -198,12 +219,18 @@ void read_stale_counts(Reading& in, NodeIx node, TaskDraft& out) {
   out.spec.stale_counts = counts;
 }
 
+void read_shell(Reading& in, NodeIx node, TaskDraft& out) {
+  out.shell = node;
+  if (in.document().kind(node) == NodeKind::kText) {
+    // Given in spirit, so that its script is not refused for having no shell as well.
+    out.command.command.shell.assign(1, std::string(in.document().text(node)));
+    return in.wrong_type(node, "a list", shell_form(in.document(), node));
+  }
+  read_texts(in, node, out.command.command.shell);
+}
+
 constexpr Field<TaskDraft> kSharedFields[] = {
-    {"shell",
-     [](Reading& in, NodeIx node, TaskDraft& out) {
-       out.shell = node;
-       read_texts(in, node, out.command.command.shell);
-     }},
+    {"shell", read_shell},
     {"env", read_more_env},
     {"workdir", [](Reading& in, NodeIx node,
                    TaskDraft& out) { read_text(in, node, out.command.command.workdir); }},

@@ -31,12 +31,12 @@ void read_cpu(Reading& in, NodeIx node, Resources& out) {
 }
 
 void read_memory(Reading& in, NodeIx node, Resources& out) {
-  constexpr std::string_view kHelp = "write a number and a unit, such as \"512MiB\"";
   if (in.document().kind(node) != NodeKind::kText) {
-    return in.wrong_type(node, "a text with a unit", std::string(kHelp));
+    return in.wrong_type(node, "a text with a unit", size_help(in.document().text(node)));
   }
-  const auto bytes = parse_size(in.document().text(node));
-  if (!bytes) return amount_fault(in, node, bytes.error(), std::string(kHelp));
+  const std::string_view text = in.document().text(node);
+  const auto bytes = parse_size(text);
+  if (!bytes) return amount_fault(in, node, bytes.error(), size_help(text));
   if (*bytes > kAmountMax) return amount_fault(in, node, "is too large", "");
   out.memory_bytes = *bytes;
 }
@@ -61,14 +61,18 @@ constexpr Field<Resources> kResourceFields[] = {
 }  // namespace
 
 void read_duration(Reading& in, NodeIx node, Duration& out, Duration low, Duration high) {
-  constexpr std::string_view kHelp = "write a number and a unit, such as \"90s\"";
+  const std::string_view text = in.document().text(node);
   if (in.document().kind(node) != NodeKind::kText) {
-    return in.wrong_type(node, "a text with a unit", std::string(kHelp));
+    return in.wrong_type(node, "a text with a unit", duration_help(text));
   }
-  const auto duration = parse_duration(in.document().text(node));
-  if (!duration) return amount_fault(in, node, duration.error(), std::string(kHelp));
+  const auto duration = parse_duration(text);
+  if (!duration) return amount_fault(in, node, duration.error(), duration_help(text));
   if (*duration < low || *duration > high) {
     if (in.full()) return;
+    if (*duration == Duration{}) {
+      return in.problem(node, fmt::format("{} is {}; it must be more than 0",
+                                          in.document().name_of(node), in.shown(node)));
+    }
     return in.problem(node,
                       fmt::format("{} is {}; allowed is {} to {}", in.document().name_of(node),
                                   in.shown(node), duration_text(low), duration_text(high)));
@@ -151,7 +155,12 @@ void write_command(JsonWriter& json, const CommandLine& command) {
 void read_run(Reading& in, NodeIx node, CommandDraft& out) {
   out.run = node;
   const NodeKind kind = in.document().kind(node);
-  if (kind == NodeKind::kArray) return read_texts(in, node, out.command.argv);
+  if (kind == NodeKind::kArray) {
+    if (in.document().count(node) == 0) {
+      in.problem(node, "the command is empty", "name a program: [echo, hello]");
+    }
+    return read_texts(in, node, out.command.argv);
+  }
   if (kind != NodeKind::kText) return in.wrong_type(node, "a list of texts");
   out.command.argv.assign(1, std::string(in.document().text(node)));
 }

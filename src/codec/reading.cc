@@ -18,37 +18,79 @@ namespace {
 
 constexpr std::size_t kShownDigits = 40;
 
-// What other tools call things, and what is too far away for a typing mistake.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kOtherWords{{
-    {"retries", "retry"},
-    {"retires", "retry"},
-    {"depends_on", "needs"},
-    {"dependencies", "needs"},
-    {"depends", "needs"},
-    {"after", "needs"},
-    {"command", "run"},
-    {"cmd", "run"},
-    {"script", "run"},
-    {"args", "run"},
+// What other tools call things, and what is too far away for a typing mistake. `help` is for where
+// our word is no key either: it says where that one belongs.
+struct OtherWord {
+  std::string_view word;
+  std::string_view ours;
+  std::string_view help = {};
+};
+constexpr std::string_view kRetryHelp =
+    "write retry: {attempts: 3} in a task, or in 'defaults' for all tasks";
+constexpr std::string_view kRunHelp = "the command of a task is its 'run'";
+constexpr std::string_view kNeedsHelp = "a task lists the tasks it waits for in 'needs'";
+constexpr std::string_view kTimeoutHelp = "write timeout: 90s, a number with a unit";
+constexpr std::string_view kWhenHelp =
+    "'trigger_rule' decides by how the needed tasks ended; other conditions are not supported yet";
+constexpr std::string_view kParallelHelp =
+    "'max_parallel' of a map limits how many of its tasks run at once";
+constexpr std::string_view kImageHelp =
+    "tasks run on the worker itself: choose it by 'labels' or 'runtime', or start it with "
+    "--launcher container --container-root DIR";
+constexpr std::string_view kScheduleHelp =
+    "our word is 'schedule', which is not supported yet: start runs with `vortex run`";
+constexpr std::array<OtherWord, 34> kOtherWords{{
+    {"retries", "attempts"},
+    {"max_retries", "attempts"},
+    {"max_attempts", "attempts"},
+    {"retries", "retry", kRetryHelp},
+    {"retires", "retry", kRetryHelp},
+    {"max_retries", "retry", kRetryHelp},
+    {"max_attempts", "retry", kRetryHelp},
+    {"depends_on", "needs", kNeedsHelp},
+    {"dependencies", "needs", kNeedsHelp},
+    {"depends", "needs", kNeedsHelp},
+    {"after", "needs", kNeedsHelp},
+    {"command", "run", kRunHelp},
+    {"cmd", "run", kRunHelp},
+    {"script", "run", kRunHelp},
+    {"args", "run", kRunHelp},
     {"environment", "env"},
     {"variables", "env"},
     {"cwd", "workdir"},
     {"working_directory", "workdir"},
     {"foreach", "map"},
     {"parameters", "params"},
+    {"timeout_seconds", "", kTimeoutHelp},
+    {"timeout_secs", "", kTimeoutHelp},
+    {"timeout_minutes", "", kTimeoutHelp},
+    {"when", "", kWhenHelp},
+    {"condition", "", kWhenHelp},
+    {"parallelism", "max_parallel", kParallelHelp},
+    {"max_parallel", "max_parallel", kParallelHelp},
+    {"concurrency_limit", "max_parallel", kParallelHelp},
+    {"image", "", kImageHelp},
+    {"container", "", kImageHelp},
+    {"cron", "", kScheduleHelp},
+    {"schedules", "", kScheduleHelp},
+    {"jobs", "tasks"},
 }};
 
-std::string_view known_as(std::string_view wanted, std::span<const std::string_view> known) {
-  const auto* other =
-      std::ranges::find(kOtherWords, wanted, &decltype(kOtherWords)::value_type::first);
-  if (other == kOtherWords.end()) return {};
-  return std::ranges::find(known, other->second) == known.end() ? "" : other->second;
+std::string known_as(std::string_view wanted, std::span<const std::string_view> known) {
+  std::string_view help;
+  for (const OtherWord& other : kOtherWords) {
+    if (other.word != wanted) continue;
+    if (std::ranges::find(known, other.ours) != known.end()) {
+      return fmt::format("did you mean {}?", in_quotes(other.ours));
+    }
+    help = other.help;
+  }
+  return std::string(help);
 }
 
 std::string meant(std::string_view wanted, std::span<const std::string_view> known) {
-  std::string_view near = nearest_name(wanted, known);
-  if (near.empty()) near = known_as(wanted, known);
-  return near.empty() ? "" : fmt::format("did you mean {}?", in_quotes(near));
+  const std::string_view near = nearest_name(wanted, known);
+  return near.empty() ? known_as(wanted, known) : fmt::format("did you mean {}?", in_quotes(near));
 }
 
 template <class Number>

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -35,13 +36,50 @@ constexpr std::array<Unit, 6> kTimeUnits{{{"d", hours(24).us},
                                           {"s", seconds(1).us},
                                           {"ms", millis(1).us},
                                           {"us", 1}}};
-constexpr std::array<Unit, 7> kSizeUnits{{{"GiB", 1'073'741'824},
+// The last two are read and never written: earlier versions do not know them.
+constexpr std::array<Unit, 9> kSizeUnits{{{"GiB", 1'073'741'824},
                                           {"GB", 1'000'000'000},
                                           {"MiB", 1'048'576},
                                           {"MB", 1'000'000},
                                           {"KiB", 1'024},
                                           {"KB", 1'000},
-                                          {"B", 1}}};
+                                          {"B", 1},
+                                          {"TiB", 1'099'511'627'776},
+                                          {"TB", 1'000'000'000'000}}};
+
+// Units as other tools and hurried people write them, in lower case.
+using Alias = std::pair<std::string_view, std::string_view>;
+constexpr std::array<Alias, 26> kTimeAliases{{{"", "s"},
+                                              {"sec", "s"},
+                                              {"secs", "s"},
+                                              {"second", "s"},
+                                              {"seconds", "s"},
+                                              {"min", "m"},
+                                              {"mins", "m"},
+                                              {"minute", "m"},
+                                              {"minutes", "m"},
+                                              {"hr", "h"},
+                                              {"hrs", "h"},
+                                              {"hour", "h"},
+                                              {"hours", "h"},
+                                              {"day", "d"},
+                                              {"days", "d"},
+                                              {"msec", "ms"},
+                                              {"msecs", "ms"},
+                                              {"millis", "ms"},
+                                              {"milliseconds", "ms"},
+                                              {"usec", "us"},
+                                              {"micros", "us"},
+                                              {"s", "s"},
+                                              {"m", "m"},
+                                              {"h", "h"},
+                                              {"d", "d"},
+                                              {"ms", "ms"}}};
+constexpr std::array<Alias, 21> kSizeAliases{
+    {{"k", "KiB"},   {"ki", "KiB"},   {"kib", "KiB"}, {"kb", "KB"},  {"m", "MiB"},   {"mi", "MiB"},
+     {"mib", "MiB"}, {"mb", "MB"},    {"g", "GiB"},   {"gi", "GiB"}, {"gib", "GiB"}, {"gb", "GB"},
+     {"t", "TiB"},   {"ti", "TiB"},   {"tib", "TiB"}, {"tb", "TB"},  {"b", "B"},     {"byte", "B"},
+     {"bytes", "B"}, {"kbyte", "KB"}, {"mbyte", "MB"}}};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -117,7 +155,31 @@ std::string amount_text(std::int64_t amount, std::span<const Unit> units) {
   return {};
 }
 
+// "1 Gi" with the aliases of sizes: 1GiB. Empty: nobody can tell what was meant.
+std::string likely(std::string_view text, std::span<const Alias> aliases) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  const std::size_t unit = std::min(text.find_first_not_of(' ', digits), text.size());
+  std::string name(text.substr(unit));
+  std::ranges::transform(name, name.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  const auto meant = std::ranges::find(aliases, name, &Alias::first);
+  if (digits == 0 || digits > kDecimalsMax || meant == aliases.end()) return {};
+  return fmt::format("did you mean {}{}? ", text.substr(0, digits), meant->second);
+}
+
 }  // namespace
+
+std::string duration_help(std::string_view text) {
+  return likely(text, kTimeAliases) +
+         "write a number and a unit, such as \"90s\"; units: us, ms, s, m, h, d";
+}
+
+std::string size_help(std::string_view text) {
+  return likely(text, kSizeAliases) +
+         "write a number and a unit, such as \"512MiB\"; units: B, KiB, MiB, GiB, TiB, KB, MB, GB, "
+         "TB";
+}
 
 std::expected<Duration, AmountFault> parse_duration(std::string_view text) {
   const auto us = parse_amount(text, kTimeUnits,

@@ -20,9 +20,14 @@ std::expected<Duration, AmountFault> parse_duration(std::string_view text);
 // In the largest unit that needs no point: "90s", "1m", "1d"; nothing is "0s".
 std::string duration_text(Duration duration);
 
-// B, KB, MB, GB (thousands) and KiB, MiB, GiB (1024s), in bytes.
+// B, KB, MB, GB, TB (thousands) and KiB, MiB, GiB, TiB (1024s), in bytes.
 std::expected<std::int64_t, AmountFault> parse_size(std::string_view text);
 std::string size_text(std::int64_t bytes);
+
+// What to write instead of an amount that cannot be read: the likely one ("1G" is 1GiB, "90sec" is
+// 90s) where there is one, and all units.
+std::string duration_help(std::string_view text);
+std::string size_help(std::string_view text);
 
 // A plain decimal number in thousandths: 1.5 is 1500.
 std::expected<std::int64_t, AmountFault> parse_thousandths(std::string_view number);

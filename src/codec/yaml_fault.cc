@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "codec/open_bracket.h"
 #include "model/text_check.h"
 
 namespace vortex::codec {
@@ -77,6 +78,11 @@ Problem problem_at(Position at, std::string message, std::string help) {
 Problem yaml_fault(std::string_view text, Position at, std::string_view message) {
   if (const Position tab = find_tab(text, at.line); tab.line != 0) {
     return problem_at(tab, "a tab can not indent", "use spaces");
+  }
+  for (const auto& [begins, bracket] : {std::pair("end of map flow not found", '{'),
+                                        std::pair("end of sequence flow not found", '[')}) {
+    const Position open = message.starts_with(begins) ? open_bracket(text, bracket) : Position{};
+    if (open.line != 0) at = open;
   }
   const std::string_view line = line_at(text, at.line);
   if (line.contains("${{")) {

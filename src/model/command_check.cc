@@ -29,6 +29,9 @@ Complaint complain_of_variable(std::string_view name, std::string_view value) {
   if (name.find('=') != std::string_view::npos) {
     return fmt::format("environment variable {} holds a '='", in_quotes(name));
   }
+  if (name.find_first_of(" \t\r\n\v\f") != std::string_view::npos) {
+    return fmt::format("environment variable {} holds a space", in_quotes(name));
+  }
   if (auto c = complain_of_argument("environment variable", name, kNameBytesMax)) return c;
   // Name, '=' and value are one argument to the kernel.
   return complain_of_argument("environment value", value, kArgumentBytesMax - name.size() - 1);

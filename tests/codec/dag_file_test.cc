@@ -152,6 +152,13 @@ tasks:
   EXPECT_TRUE(compile(dag, {}).has_value());
 }
 
+TEST(DagFile, ItemsOfAMapMayBeNumbersAsInAMatrix) {
+  const DagSpec dag =
+      read("name: d\ntasks: {t: {map: {over: [0.1, 0.01, 5, true, a]}, run: [x]}}\n");
+  EXPECT_EQ(std::get<std::vector<std::string>>(dag.nodes[0].map->over),
+            (std::vector<std::string>{"0.1", "0.01", "5", "true", "a"}));
+}
+
 TEST(DagFile, NeedsMayBeOneText) {
   const DagSpec dag = read("name: d\ntasks: {a: {run: [x]}, b: {run: [x], needs: a}}\n");
   EXPECT_EQ(dag.nodes[1].needs, std::vector<std::string>{"a"});

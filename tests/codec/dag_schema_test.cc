@@ -124,13 +124,15 @@ std::vector<std::string> good_files() {
            "run: [x], stale_counts: [progress, output]",
            "run: [x], trigger_rule: none_failed",
            "run: [x], map: {over: [a, b]}",
+           "run: [x], map: {over: [1, 0.1, true]}",
+           "run: [x], resources: {memory: 2TiB}",
            "run: [x], map: {over: {range: {from: 1, to: 3}}}",
            "run: [x], map: {over: {range: {from: 3, to: 1, step: -1}}}",
            "run: [x], map: {over: [a], as: file, max_parallel: 0, max_failures: 4294967295}",
            "run: [x], matrix: {os: [a, b], v: [1, 2.5, true]}",
            "run: [x], outputs: [a, b]",
            "run: [x], outputs: []",
-           "run: [], needs: []",
+           "run: [x], needs: []",
        }) {
     files.push_back(task_in_braces(members));
   }
@@ -194,6 +196,7 @@ std::vector<std::string> bad_tasks() {
            "run: [x], resources: {gpu: 1}",
            "run: [x], resources: {named: {a: 1.5}}",
            "run: [x], exclusive: 1",
+           "run: []",
            "run: [x], timeout: 90",
            "run: [x], timeout: 90 s",
            "run: [x], stale_after: -1s",
@@ -203,7 +206,7 @@ std::vector<std::string> bad_tasks() {
            "run: [x], trigger_rule: any",
            "run: [x], map: {}",
            "run: [x], map: {over: []}",
-           "run: [x], map: {over: [1]}",
+           "run: [x], map: {over: [[1]]}",
            "run: [x], map: {over: a}",
            "run: [x], map: {over: {range: {from: 1}}}",
            "run: [x], map: {over: {range: {from: 1, to: 2, step: 0}}}",

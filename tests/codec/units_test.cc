@@ -51,6 +51,9 @@ TEST(Units, SizesKnowThousandsAnd1024s) {
   EXPECT_EQ(parse_size("512MiB"), 536'870'912);
   EXPECT_EQ(parse_size("1.5KiB"), 1'536);
   EXPECT_EQ(parse_size("2GB"), 2'000'000'000);
+  EXPECT_EQ(parse_size("2TiB"), 2'199'023'255'552);
+  EXPECT_EQ(parse_size("1TB"), 1'000'000'000'000);
+  EXPECT_EQ(size_text(2'199'023'255'552), "2048GiB") << "as earlier versions read it";
   EXPECT_EQ(parse_size("0B"), 0);
   EXPECT_EQ(parse_size("0.3B").error(), "is not a whole number of bytes");
   EXPECT_EQ(parse_size("512M").error(), "is not a size");
