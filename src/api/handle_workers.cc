@@ -3,12 +3,15 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "api/bodies.h"
 #include "api/handlers.h"
 #include "api/query.h"
 #include "api/views.h"
 #include "codec/resolve.h"
 #include "codec/sync_json.h"
+#include "codec/time_text.h"
 #include "model/text_check.h"
 
 namespace vortex::api {
@@ -32,6 +35,19 @@ Handled answer_worker(Call& call) {
   if (!*worker) co_return std::unexpected(trouble(Code::kNoSuchWorker, id.text));
   const WorkerLook look = look_at(call.backend);
   co_return json_answer(object_json([&](JsonWriter& json) { write_worker(json, **worker, look); }));
+}
+
+// A worker that left on purpose takes no work, whatever it is allowed to take.
+std::optional<Trouble> check_has_not_left(const store::WorkerView& worker) {
+  if (worker.row.state != WorkerState::kInactive) return std::nullopt;
+  std::string at;
+  codec::append_time(at, worker.row.last_heartbeat);
+  std::erase(at, '"');
+  Trouble left = trouble(
+      Code::kWrongState,
+      fmt::format("worker '{}' has left; it was last heard at {}", worker.row.info->id.text, at));
+  left.hint = "start it again; a worker that comes back takes work unless it is cordoned";
+  return left;
 }
 
 Handled act_on_worker(Call& call, core::Command command) {
@@ -226,6 +242,13 @@ Handled cordon_worker(Call& call) {
 }
 
 Handled uncordon_worker(Call& call) {
+  const WorkerId id(call.text());
+  auto worker =
+      co_await fetch(call.backend, [&](store::Reader& reader) { return reader.worker(id); });
+  if (!worker) co_return std::unexpected(std::move(worker.error()));
+  if (*worker) {
+    if (auto left = check_has_not_left(**worker)) co_return std::unexpected(*std::move(left));
+  }
   core::Command command = core::CordonWorker{{}, WorkerId(call.path[0]), false};
   co_return co_await act_on_worker(call, std::move(command));
 }

@@ -7,7 +7,7 @@ namespace vortex::cli {
 
 ExitCode act(const Context& context, ApiClient& api, Act what) {
   const auto answer = api.call(std::move(what.request));
-  if (!answer) return report(answer.error());
+  if (!answer) return report(what.explained ? what.explained(answer.error()) : answer.error());
   if (context.output == Output::kTable || context.output == Output::kWide) {
     if (!context.quiet) talk(what.done);
     return ExitCode::kOk;

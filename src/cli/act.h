@@ -3,6 +3,7 @@
 //
 // With table output the outcome is said on stderr: there is no data. JSON is the server's answer.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,9 @@ namespace vortex::cli {
 
 struct Act {
   ApiRequest request;
-  std::string name;  // of what it was done to, for -o name
-  std::string done;  // "run r42 is being cancelled"
+  std::string name;                                // of what it was done to, for -o name
+  std::string done;                                // "run r42 is being cancelled"
+  std::function<Failure(Failure)> explained = {};  // adds what the caller knows; unset: nothing
 };
 
 ExitCode act(const Context& context, ApiClient& api, Act what);

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -85,7 +86,7 @@ int run(int argc, char** argv) {
       print(text.str());
       return static_cast<int>(with_output_flushed(ExitCode::kOk));
     }
-    fmt::print(stderr, "{}", usage_text(app, error, arguments));
+    static_cast<void>(std::fputs(usage_text(app, error, arguments).c_str(), stderr));
     return static_cast<int>(ExitCode::kUsage);
   }
   return static_cast<int>(with_output_flushed(run_chosen(chosen, context)));

@@ -62,11 +62,14 @@ int flush_output() {
   return first_failed_write;
 }
 
-void talk(std::string_view text) { fmt::print(stderr, "{}\n", text); }
+// Not fmt::print: nobody may be left to read it, and that is no reason to fail.
+void talk(std::string_view text) {
+  static_cast<void>(std::fputs(fmt::format("{}\n", text).c_str(), stderr));
+}
 
 void complain(std::string_view what, std::string_view help) {
-  fmt::print(stderr, "error: {}\n", what);
-  if (!help.empty()) fmt::print(stderr, "  = help: {}\n", help);
+  talk(fmt::format("error: {}", what));
+  if (!help.empty()) talk(fmt::format("  = help: {}", help));
 }
 
 }  // namespace vortex::cli

@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/dag_file.h"
 #include "cli/local/cluster.h"
+#include "cli/local/port_holder.h"
 #include "cli/progress.h"
 #include "cli/stop_signals.h"
 #include "cli/submit.h"
@@ -105,6 +106,12 @@ ExitCode develop(const Context& context, const DevFlags& flags) {
   config.settings = context.setting_flags;
   if (!context.config.empty())
     config.settings.insert(config.settings.begin(), {"--config", context.config});
+  if (flags.port > 0 && !local::is_free(flags.port)) {
+    const std::string holder = local::port_holder(flags.port);
+    complain(fmt::format("port {} is in use{}{}", flags.port, holder.empty() ? "" : " by ", holder),
+             "choose another one with --port, or leave it out");
+    return ExitCode::kFailed;
+  }
   const bool usual_is_free = local::is_free(kUsualPort);
   config.port = flags.port > 0 ? flags.port : usual_is_free ? kUsualPort : 0;
   if (flags.port == 0 && !usual_is_free) talk("port 8080 is taken: using another one");

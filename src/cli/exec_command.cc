@@ -84,6 +84,7 @@ ExitCode execute(const Context& context, const ExecFlags& flags) {
   if (!api) return api.error();
   SubmitRequest request;
   request.dag_json = dag_for(flags);
+  request.is_command = true;
   const auto run = submit_run(**api, std::move(request));
   if (!run) return run.error();
   if (!context.quiet) talk(fmt::format("running as {}-L0-0", *run));

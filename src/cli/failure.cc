@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kRawShownMax = 200;
 constexpr std::string_view kBadBody = "VX-REQ-002";
+constexpr std::string_view kBadQuery = "VX-REQ-003";
 
 // The controller's hints are for programs; at the command line the same is said with its commands.
 struct CommandHint {
@@ -34,6 +35,11 @@ constexpr CommandHint kCommandHints[] = {
     {"VX-LEASE-003", "`vortex leases list` shows those that were"},
     {"VX-DLQ-001", "`vortex dlq list` shows what is"},
     {"VX-REC-001", "`vortex recoveries list` shows them"},
+    {"VX-RUN-001", "`vortex runs list` shows them; a run id looks like r42"},
+    {"VX-RUN-005", "`vortex dag show NAME` shows what it declares"},
+    {"VX-DAG-015", "`vortex dag list` shows them; `vortex dag apply FILE` adds one"},
+    {"VX-HOOK-002", "`vortex webhooks list` shows them"},
+    {"VX-REQ-003", "--help shows what the command takes"},
 };
 
 std::string help_for(const std::string& code, std::string hint) {
@@ -113,7 +119,11 @@ Failure failure_of(const net::Response& response) {
   failure.exit = exit_code_of(response.status, failure.code);
   failure.what = text_at(problem, "title");
   const std::string detail = text_at(problem, "detail");
-  if (!detail.empty() && detail != failure.what) failure.what += ": " + detail;
+  if (failure.code == kBadQuery && detail.contains('=')) {
+    failure.what = "--" + detail;  // a filter is called like the option it was made from
+  } else if (!detail.empty() && detail != failure.what && !detail.starts_with('/')) {
+    failure.what += ": " + detail;
+  }
   failure.help = help_for(failure.code, text_at(problem, "hint"));
   failure.request_id = text_at(problem, "request_id");
   if (const auto* errors = problem.if_contains("errors"); errors != nullptr && errors->is_array()) {

@@ -54,6 +54,18 @@ std::expected<std::string, ExitCode> typed(const DagSpec& spec, const Pair& para
   return std::unexpected(ExitCode::kInvalid);
 }
 
+// Whoever gave a command knows nothing of the DAG around it.
+Failure of_arguments(Failure failure) {
+  constexpr std::string_view kTask = "task 'command': ";
+  if (failure.places.empty() || !failure.code.starts_with("VX-DAG-")) return failure;
+  failure.what = failure.places.front().message;
+  if (failure.what.starts_with(kTask)) failure.what.erase(0, kTask.size());
+  failure.help = failure.places.front().help;
+  failure.places.clear();
+  failure.exit = ExitCode::kUsage;
+  return failure;
+}
+
 }  // namespace
 
 std::expected<std::string, ExitCode> params_from(const DagSpec& spec,
@@ -89,7 +101,10 @@ std::expected<std::string, ExitCode> submit_run(ApiClient& api, SubmitRequest re
   call.headers.emplace_back("Idempotency-Key",
                             request.key.empty() ? fresh_idempotency_key() : request.key);
   const ApiResult answer = api.call(std::move(call));
-  if (!answer) return std::unexpected(report(answer.error()));
+  if (!answer) {
+    return std::unexpected(
+        report(request.is_command ? of_arguments(answer.error()) : answer.error()));
+  }
   return text_at(answer->object(), "id");
 }
 

@@ -21,6 +21,7 @@ struct SubmitRequest {
   std::string params_json = "{}";
   std::vector<std::string> labels;  // NAME=VALUE
   std::string key;                  // empty: a fresh one, so that a repeated send makes one run
+  bool is_command = false;          // its one task was made from arguments, not by the user
 };
 // The run's id.
 std::expected<std::string, ExitCode> submit_run(ApiClient& api, SubmitRequest request);

@@ -203,7 +203,9 @@ ExitCode act_on_workers(const Context& context, const Verb& verb, const Texts& i
     ApiRequest request =
         post_request(fmt::format("/api/workers/{}{}{}", escaped(id), slash, verb.path));
     request.method = verb.method;
-    acts.push_back({std::move(request), id, fmt::format(fmt::runtime(verb.done), id)});
+    acts.push_back(
+        {std::move(request), id, fmt::format(fmt::runtime(verb.done), id),
+         [&api, id](Failure failure) { return with_near_name(**api, std::move(failure), id); }});
   }
   return act_on_all(context, **api, std::move(acts));
 }

@@ -51,6 +51,19 @@ TEST(Workers, S01_AreFoundByZoneGroupMachineAndLife) {
   EXPECT_EQ(found("state=offline"), "b");
 }
 
+TEST(Workers, OneThatHasLeftIsNotUncordonedAndTheAnswerSaysSinceWhen) {
+  Client client;
+  Worker worker = join(client, "w");
+  client.post("/api/workers/w/cordon");
+  sync(client, worker, R"(,"leaving":"gone")", 0);
+  ASSERT_EQ(client.get("/api/workers/w").text("/state"), "INACTIVE");
+  const Answer refused = client.post("/api/workers/w/uncordon");
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_TRUE(refused.text("/detail").starts_with("worker 'w' has left; it was last heard at 20"))
+      << refused.text("/detail");
+  EXPECT_EQ(client.post("/api/workers/x/uncordon").status, 404);
+}
+
 TEST(Workers, RegisterAgainWithTheSameLifeOrANewOneButNotWithAnOldOne) {
   Client client;
   const auto join_as = [&](std::int64_t incarnation) {

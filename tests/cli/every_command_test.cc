@@ -3,15 +3,21 @@
 // real program.
 
 #include <array>
+#include <cstdlib>
 #include <set>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli/app.h"
 #include "tests/cli/fake_controller.h"
@@ -154,6 +160,16 @@ TEST_F(EveryCommand, WritesNoMessageIntoAFileWhenItsOutputIsClosed) {
   EXPECT_EQ(checked.exit_code, 0) << made.err << checked.err;
 }
 
+// Whoever reads the messages may be gone, or its disk full.
+TEST(Mistakes, EndWithTheirExitCodeWhenNobodyCanReadTheMessage) {
+  for (const char* arguments : {"nonsense", "events --kind foo", "validate /nowhere"}) {
+    const std::string line = fmt::format("'{}' {} 2>/dev/full", VX_VORTEX_PROGRAM, arguments);
+    const int status = std::system(line.c_str());
+    ASSERT_TRUE(WIFEXITED(status)) << line;
+    EXPECT_THAT(WEXITSTATUS(status), testing::AnyOf(2, 3)) << line;
+  }
+}
+
 TEST(Mistakes, UnknownKindsOfEventsAreNamed) {
   const TemporaryFolder folder;
   const Ended far = run_program({"events", "--kind", "foo"}, folder.path());
@@ -172,6 +188,9 @@ TEST(Mistakes, HintsNameCommandsNotRoutes) {
       {"VX-REC-001", "`vortex recoveries list`"},
       {"VX-TASK-003", "`vortex tasks show TASK`"},
       {"VX-DLQ-001", "`vortex dlq list`"},
+      {"VX-RUN-001", "`vortex runs list`"},
+      {"VX-DAG-015", "`vortex dag list`"},
+      {"VX-HOOK-002", "`vortex webhooks list`"},
   };
   for (const auto& [code, hint] : expected) {
     EXPECT_THAT(failure_text(failure_of(problem(404, code))), HasSubstr(hint));
@@ -184,6 +203,93 @@ TEST(Mistakes, InArgumentsAreShownWithoutJson) {
            R"("column":11,"message":"'agent' is empty"}]})");
   EXPECT_EQ(failure_text(failure_of(response)),
             "error[VX-REQ-002]: Wrong\n  --> agent: 'agent' is empty\n");
+  response = json_response(
+      422, R"({"code":"VX-REQ-002","title":"Wrong","detail":"/url: 'url' is no address",)"
+           R"("errors":[{"pointer":"/url","message":"'url' is no address"}]})");
+  EXPECT_EQ(failure_text(failure_of(response)),
+            "error[VX-REQ-002]: Wrong\n  --> url: 'url' is no address\n");
+  response = json_response(
+      400, R"({"code":"VX-REQ-003","title":"Wrong","detail":"state='foo': it must be Running"})");
+  EXPECT_THAT(failure_text(failure_of(response)),
+              HasSubstr("error[VX-REQ-003]: --state='foo': it must be Running\n"));
+}
+
+// A controller with one worker, w-1, that listens to the queue gpu; it refuses everything else.
+net::Response small_fleet(const net::Request& request, std::size_t) {
+  const std::string path = request.target.substr(0, request.target.find('?'));
+  if (path == "/api/queues") {
+    return json_response(200, R"({"queues":[{"name":"default","paused":false}]})");
+  }
+  if (path == "/api/workers") {
+    return json_response(200, R"({"workers":[{"id":"w-1","queues":["gpu"]}]})");
+  }
+  if (path == "/api/queues/gpu/pause") return json_response(200, R"({"name":"gpu"})");
+  if (path == "/api/runs") {
+    return json_response(
+        422, R"({"code":"VX-DAG-012","title":"A value in the DAG is not allowed",)"
+             R"("detail":"task 'command': queue name 'a b' is wrong","errors":[{"pointer":)"
+             R"("/dag/tasks/command","message":"task 'command': queue name 'a b' is wrong"}]})");
+  }
+  return problem(404, "VX-WORKER-001");
+}
+
+TEST(Mistakes, NamesThatNobodyHasGetTheNearestOne) {
+  FakeController there(small_fleet);
+  const TemporaryFolder folder;
+  const std::string server = fmt::format("--server=http://127.0.0.1:{}", there.endpoint().port);
+  const Ended far = run_program({server, "queues", "pause", "nowhere"}, folder.path());
+  EXPECT_EQ(far.exit_code, 3);
+  EXPECT_THAT(far.err, HasSubstr("there is no queue 'nowhere'"));
+  EXPECT_THAT(far.err, HasSubstr("`vortex queues list`"));
+  const Ended near = run_program({server, "queues", "pause", "defualt"}, folder.path());
+  EXPECT_EQ(near.exit_code, 3);
+  EXPECT_THAT(near.err, HasSubstr("did you mean 'default'?"));
+  EXPECT_EQ(run_program({server, "queues", "pause", "gpu"}, folder.path()).exit_code, 0);
+  const Ended worker = run_program({server, "workers", "cordon", "w-2"}, folder.path());
+  EXPECT_EQ(worker.exit_code, 3);
+  EXPECT_THAT(worker.err, HasSubstr("did you mean 'w-1'? `vortex workers list` shows them"));
+}
+
+TEST(Mistakes, InTheArgumentsOfACommandDoNotShowTheDagAroundIt) {
+  FakeController there(small_fleet);
+  const TemporaryFolder folder;
+  const std::string server = fmt::format("--server=http://127.0.0.1:{}", there.endpoint().port);
+  const Ended ended = run_program({server, "exec", "--queue", "a b", "--", "true"}, folder.path());
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_EQ(ended.err, "error[VX-DAG-012]: queue name 'a b' is wrong\n");
+}
+
+TEST(Mistakes, DevOnABusyPortSaysWhoHoldsIt) {
+  const int busy = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof at;
+  ASSERT_EQ(::bind(busy, reinterpret_cast<sockaddr*>(&at), size), 0);
+  ASSERT_EQ(::listen(busy, 1), 0);
+  ::getsockname(busy, reinterpret_cast<sockaddr*>(&at), &size);
+  const TemporaryFolder folder;
+  const std::string port = std::to_string(ntohs(at.sin_port));
+  const Ended ended = run_program({"dev", "--port", port}, folder.path());
+  ::close(busy);
+  EXPECT_EQ(ended.exit_code, 1);
+  EXPECT_EQ(ended.err, "error: port " + port + " is in use by test_cli (process " +
+                           std::to_string(::getpid()) +
+                           ")\n  = help: choose another one with --port, or leave it out\n");
+}
+
+TEST(Mistakes, SeveralKindsInOneFileSayThatMoreMayFollow) {
+  TemporaryFolder folder;
+  folder.file("x.yaml", "name: d\ntimeout: soon\ntasks: {a: {run: [x], retires: 3, needs: [b]}}\n");
+  const Ended ended = run_program({"validate", "x.yaml"}, folder.path());
+  EXPECT_EQ(ended.exit_code, 7);
+  EXPECT_THAT(ended.err, HasSubstr("'soon'"));
+  EXPECT_THAT(ended.err, HasSubstr("unknown key 'retires'"));
+  EXPECT_THAT(ended.err, HasSubstr("needs 'b'"));
+  EXPECT_THAT(ended.err, HasSubstr("more errors may follow once these are fixed\n"));
+  folder.file("y.yaml", "name: d\ntasks: {a: {run: [x], needs: [b]}}\n");
+  const Ended whole = run_program({"validate", "y.yaml"}, folder.path());
+  EXPECT_THAT(whole.err, Not(HasSubstr("more errors may follow"))) << "all was checked";
 }
 
 // A directory means its DAG files, for the commands where that makes sense.
