@@ -179,7 +179,11 @@ void Agent::on_refusal(Serving& serving, const Call& call, const SyncRefusal& re
 
 void Agent::end_session(bool superseded) {
   // Registered, then not known: asking faster would not help.
-  if (!std::get<Serving>(session_).heard) contact_.hold_back(now_);
+  const Serving& serving = std::get<Serving>(session_);
+  if (!serving.heard) contact_.hold_back(now_);
+  for (const std::optional<Call>& call : {serving.poll, serving.report}) {
+    if (call) out_.emplace_back(HangUp{call->to.controller, call->channel, call->id});
+  }
   session_ = Ending{superseded};
   reports_.clear();
   kill_all(KillWhy::kSessionOver);

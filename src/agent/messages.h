@@ -2,7 +2,8 @@
 // What goes into the agent and what comes out of it, as plain data.
 //
 // Inputs are facts that the shell (network, executor, signals, timer) has observed; outputs are
-// orders to it. The shell answers every call exactly once or not at all, and every StartProcess
+// orders to it. The shell answers every call exactly once or, after HangUp, not at all; a channel
+// of a controller carries one call at a time. It answers every StartProcess
 // with ProcessCouldNotStart or, once all processes of the attempt are gone, with ProcessExited.
 
 #include <cstdint>
@@ -54,9 +55,14 @@ struct ProcessStarted {
   Attempt attempt;
 };
 struct ProcessCouldNotStart {
+  enum class Fault : std::uint8_t {
+    kTask,    // its command, its folder
+    kWorker,  // of the worker or on the way to the controller: the task is not blamed
+  };
   Attempt attempt;
   std::int32_t code = 0;
   std::string message;
+  Fault fault = Fault::kTask;
 };
 struct ProcessProgress {
   Attempt attempt;
@@ -115,6 +121,13 @@ struct SendSync {
   Duration time_limit;  // no answer by then: CallFailed
 };
 
+// The agent has given this call up: cut it off, its connection may carry another.
+struct HangUp {
+  ControllerIx controller;
+  Channel channel = Channel::kPoll;
+  CallId call;
+};
+
 struct StartProcess {
   Assignment assignment;
 };
@@ -141,7 +154,7 @@ struct Exit {
   How how = How::kDrained;
 };
 
-using Output = std::variant<SendRegister, SendSync, StartProcess, KillProcess, Exit>;
+using Output = std::variant<SendRegister, SendSync, HangUp, StartProcess, KillProcess, Exit>;
 using Outbox = std::vector<Output>;
 
 }  // namespace vortex::agent

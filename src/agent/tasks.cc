@@ -60,8 +60,14 @@ void Agent::handle(ProcessStarted& started) {
 void Agent::handle(ProcessCouldNotStart& failed) {
   const auto end = held_.end(failed.attempt);
   if (!end) return;
-  ReportBody body = Failed{Failed::Cause::kCouldNotStart, failed.code, std::move(failed.message)};
-  if (end->why) body = report_of_kill(*end->why);
+  ReportBody body;
+  if (end->why) {
+    body = report_of_kill(*end->why);
+  } else if (failed.fault == ProcessCouldNotStart::Fault::kWorker) {
+    body = Released{Released::Cause::kNotStarted, std::move(failed.message)};
+  } else {
+    body = Failed{Failed::Cause::kCouldNotStart, failed.code, std::move(failed.message)};
+  }
   reports_.add({failed.attempt, std::move(body)});
 }
 

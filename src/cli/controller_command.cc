@@ -84,9 +84,7 @@ ExitCode serve(Context& context) {
   controller::ControllerParts parts;
   parts.settings = std::move(*loaded);
   parts.store = std::move(*store);
-  parts.log = [logger](LogLevel level, const std::string& line) {
-    logger->log(static_cast<spdlog::level::level_enum>(level), line);
-  };
+  parts.log = lines_to(logger);
   auto controller = controller::Controller::start(std::move(parts));
   if (!controller) {
     complain(controller.error());

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/child.h"
 
 namespace vortex::cli {
 namespace {
@@ -47,17 +48,8 @@ struct GuardOrder {
   }
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  out.reserve(texts.size() + 1);
-  for (std::string& text : texts) out.push_back(text.data());
-  out.push_back(nullptr);
-  return out;
-}
-
 struct Prepared {
-  char** argv;
-  char** environment;
+  ExecTexts& texts;
   std::array<int, 2> go;  // a byte comes when the guard knows this process
   int failed;             // errno of exec
   int guard_pipe;         // not for this process: the guard waits for its end
@@ -65,10 +57,7 @@ struct Prepared {
 };
 
 [[noreturn]] void become(const Prepared& prepared) {
-  ::setpgid(0, 0);
-  sigset_t none;
-  sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  begin_child();
   ::signal(SIGPIPE, SIG_DFL);
   ::close(prepared.guard_pipe);
   ::close(prepared.go[1]);
@@ -79,7 +68,7 @@ struct Prepared {
     ::tcsetpgrp(STDIN_FILENO, ::getpid());
     ::signal(SIGTTOU, SIG_DFL);
   }
-  ::execvpe(prepared.argv[0], prepared.argv, prepared.environment);
+  ::execvpe(prepared.texts.argv()[0], prepared.texts.argv(), prepared.texts.environment());
   const int why = errno;
   static_cast<void>(!::write(prepared.failed, &why, sizeof why));
   ::_exit(kNotFound);
@@ -96,8 +85,6 @@ void close_both(const std::array<int, 2>& ends) {
   ::close(ends[1]);
 }
 
-int code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
-
 void reap(pid_t pid, int* status) {
   while (::waitpid(pid, status, 0) < 0 && errno == EINTR) {
   }
@@ -106,11 +93,7 @@ void reap(pid_t pid, int* status) {
 }  // namespace
 
 std::expected<HeldProcess, HeldProcess::StartError> HeldProcess::start(const Setup& setup) {
-  std::vector<std::string> command = setup.command;
-  std::vector<std::string> environment = setup.environment;
-  for (char** at = ::environ; *at != nullptr; ++at) environment.emplace_back(*at);
-  const std::vector<char*> argv = pointers(command);
-  const std::vector<char*> env = pointers(environment);
+  ExecTexts texts(setup.command, setup.environment);
   const auto orders = make_pipe();
   const auto go = make_pipe();
   const auto failed = make_pipe();
@@ -121,8 +104,7 @@ std::expected<HeldProcess, HeldProcess::StartError> HeldProcess::start(const Set
   if (process.guard_ == 0) guard(orders[0]);
   if (process.guard_ > 0) process.pid_ = ::fork();
   if (process.guard_ > 0 && process.pid_ == 0) {
-    become({const_cast<char**>(argv.data()), const_cast<char**>(env.data()), go, failed[1],
-            orders[1], process.gave_terminal_});
+    become({texts, go, failed[1], orders[1], process.gave_terminal_});
   }
   int why = process.pid_ > 0 ? 0 : errno;
   ::close(orders[0]);
@@ -186,7 +168,7 @@ std::optional<int> HeldProcess::ended() {
     ::signal(SIGTTOU, SIG_IGN);
     ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
   }
-  exit_code_ = code_of(status);
+  exit_code_ = exit_code_of(status);
   return exit_code_;
 }
 

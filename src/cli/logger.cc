@@ -1,5 +1,7 @@
 #include "cli/logger.h"
 
+#include <utility>
+
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -12,6 +14,12 @@ std::shared_ptr<spdlog::logger> make_logger(LogLevel level, const std::string& w
   logger->set_level(static_cast<spdlog::level::level_enum>(level));
   logger->flush_on(spdlog::level::info);
   return logger;
+}
+
+std::function<void(LogLevel, const std::string&)> lines_to(std::shared_ptr<spdlog::logger> logger) {
+  return [logger = std::move(logger)](LogLevel level, const std::string& line) {
+    logger->log(static_cast<spdlog::level::level_enum>(level), line);
+  };
 }
 
 }  // namespace vortex::cli

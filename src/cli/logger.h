@@ -2,6 +2,7 @@
 // The log of long-running commands: lines with a time on stderr, for people and service managers.
 // One per process; what commands say to their user goes through cli/context.h.
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -13,5 +14,8 @@ namespace vortex::cli {
 
 // `who` stands in every line; empty: nothing does.
 std::shared_ptr<spdlog::logger> make_logger(LogLevel level, const std::string& who = {});
+
+// Takes lines of all levels; the logger drops those below its own.
+std::function<void(LogLevel, const std::string&)> lines_to(std::shared_ptr<spdlog::logger> logger);
 
 }  // namespace vortex::cli

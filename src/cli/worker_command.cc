@@ -216,8 +216,7 @@ ExitCode run_process(const WorkerFlags& flags, worker::WorkerOptions options) {
   process.record_path = flags.record_path;
   process.supervisor = flags.supervisor;
   process.news_fd = flags.news_fd;
-  return static_cast<ExitCode>(worker::run_worker_process(
-      std::move(process), [logger](const std::string& line) { logger->info(line); }));
+  return static_cast<ExitCode>(worker::run_worker_process(std::move(process), lines_to(logger)));
 }
 
 ExitCode supervise(const Context& context, const WorkerFlags& flags,
@@ -231,7 +230,7 @@ ExitCode supervise(const Context& context, const WorkerFlags& flags,
   supervisor.count = flags.count;
   supervisor.program = context.program;
   supervisor.arguments = context.arguments;
-  supervisor.log = [logger](const std::string& line) { logger->info(line); };
+  supervisor.log = lines_to(logger);
   return static_cast<ExitCode>(worker::run_supervisor(std::move(supervisor)));
 }
 

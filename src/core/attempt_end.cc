@@ -44,10 +44,18 @@ bool exit_is_final(const RetryPolicy& policy, const AttemptEnd& end) {
              policy.unless_exit.end();
 }
 
+// A command that is not there, or may not be run, will not be there for the next try either; who
+// expects that (a program that only some workers have) gives the task a retry of its own.
+bool start_is_final(const NodeSpec& spec, const AttemptEnd& end) {
+  return end.verdict == Verdict::kCouldNotStart && !spec.retry;
+}
+
 Next after_failure(Context& cx, Task& task, const AttemptEnd& end) {
-  const RetryPolicy& retry = retry_policy(cx.state.policy, cx.spec_of(task));
+  const NodeSpec& spec = cx.spec_of(task);
+  const RetryPolicy& retry = retry_policy(cx.state.policy, spec);
   ++task.counters.failures;
-  if (exit_is_final(retry, end)) return {Next::Kind::kDead, DeathReason::kNotRetryable, {}};
+  if (exit_is_final(retry, end) || start_is_final(spec, end))
+    return {Next::Kind::kDead, DeathReason::kNotRetryable, {}};
   const std::uint32_t allowed =
       retry.max_retries + (planted(PlantedBug::kOneRetryTooMany) ? 1u : 0u);
   if (task.counters.failures > allowed) {

@@ -29,6 +29,8 @@ void start_attempt(Context& cx, TaskIx ix) {
   // Whoever asks for a watchdog is watched from the start; else only once it has shown progress,
   // because silence of a program that never speaks says nothing.
   running.watched = cx.spec_of(task).stale_after.has_value() || cx.state.policy.stale_for_all;
+  // What an earlier attempt said of itself is not progress of this one.
+  if (task.notes) task.notes->step.clear();
   move_task(cx, ix, TaskEvent::kStarted, running);
   cx.event(EventKind::kTaskStarted, {.worker = running.grant.worker, .task = ix, .run = {}},
            {{"attempts", std::int64_t{task.counters.attempts}}});
@@ -141,7 +143,8 @@ class Apply {
       return end_stopped(cx_, ix_);
     }
     if (released.cause == Released::Cause::kNotStarted) {
-      return end_attempt(cx_, ix_, ended(Verdict::kGivenBack, Blame::kReturned));
+      return end_attempt(cx_, ix_,
+                         ended(Verdict::kGivenBack, Blame::kReturned, 0, released.message));
     }
     if (released.cause == Released::Cause::kSelfFenced) {
       return end_attempt(cx_, ix_,

@@ -64,7 +64,7 @@ struct Failed {
   std::string message;
 };
 // Its processes are gone and it is nobody's fault: drained, self-fenced, stopped when asked, or
-// held ahead and given back before it started.
+// given back before it started (held ahead for too long, or its checkpoint could not be fetched).
 struct Released {
   enum class Cause : std::uint8_t { kDrained, kSelfFenced, kStopped, kNotStarted };
   Cause cause = Cause::kDrained;

@@ -13,6 +13,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "codec/sync_json.h"
 #include "worker/answers.h"
@@ -66,7 +67,7 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
   }
 
  private:
-  using Ordered = std::variant<agent::SendRegister, agent::SendSync>;
+  using Ordered = std::variant<agent::SendRegister, agent::SendSync, agent::HangUp>;
 
   // Reports never wait behind the parked poll: each controller is called over two connections.
   struct Connection {
@@ -96,6 +97,7 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
   void take(agent::Exit& exit) const { hooks_.exited(exit.how); }
   void take(agent::SendRegister& send) { calls_.emplace_back(std::move(send)); }
   void take(agent::SendSync& send) { calls_.emplace_back(std::move(send)); }
+  void take(agent::HangUp& hang_up) { calls_.emplace_back(hang_up); }
 
   void feed(agent::Input input) {
     {
@@ -139,6 +141,14 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
     make({send.controller, send.channel, send.call}, std::move(call), Kind::kSync);
   }
 
+  void perform(const agent::HangUp& hang_up) {
+    Connection& connection = connection_of({hang_up.controller, hang_up.channel, hang_up.call});
+    if (connection.under_way != hang_up.call) return;  // it has just ended by itself
+    connection.under_way = {};
+    const std::scoped_lock guard(mutex_);  // close() may come from another thread
+    connection.client.reset();
+  }
+
   enum class Kind : std::uint8_t { kRegister, kSync };
   struct Made {
     agent::ControllerIx controller;
@@ -149,9 +159,8 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
   void make(Made made, net::Call call, Kind kind) {
     Line& line = lines_[made.controller.value];
     Connection& connection = connection_of(made);
-    // A call that the agent has given up, because its session ended, may still wait for its answer:
-    // it is cut off, and its connection with it.
-    if (!connection.client || connection.under_way != agent::CallId{}) {
+    VX_ASSERT(connection.under_way == agent::CallId{});
+    if (!connection.client) {
       const std::scoped_lock guard(mutex_);  // close() may come from another thread
       if (closed_) return;
       connection.client = std::make_unique<net::Client>(io_.get_executor(), line.config);
@@ -186,11 +195,13 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
     if (const auto* reply = std::get_if<agent::RegisterAnswer>(&answer)) {
       if (!std::holds_alternative<agent::RegisterAccepted>(reply->result)) return;
       if (!std::exchange(registered_, true)) hooks_.ready();
-      hooks_.log(fmt::format("registered with {}", lines_[made.controller.value].name));
+      hooks_.log(LogLevel::kInfo,
+                 fmt::format("registered with {}", lines_[made.controller.value].name));
     }
     heard_at_ = boot_clock_now();
     if (!std::exchange(trouble_, {}).empty()) {
-      hooks_.log(fmt::format("{} answers again", lines_[made.controller.value].name));
+      hooks_.log(LogLevel::kInfo,
+                 fmt::format("{} answers again", lines_[made.controller.value].name));
     }
   }
 
@@ -198,7 +209,7 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
   void failed(const Made& made, const std::string& why, Duration retry_after) {
     if (closed_) return;
     std::string told = fmt::format("{}: {}", lines_[made.controller.value].name, why);
-    if (told != trouble_) hooks_.log(told);
+    if (told != trouble_) hooks_.log(LogLevel::kWarn, told);
     trouble_ = std::move(told);
     feed(agent::CallFailed{made.id, retry_after, {}});
   }

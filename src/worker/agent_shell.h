@@ -18,6 +18,7 @@
 #include "agent/agent.h"
 #include "base/time.h"
 #include "net/client.h"
+#include "worker/own_log.h"
 
 namespace vortex::worker {
 
@@ -28,7 +29,7 @@ struct ShellHooks {
   std::function<void(Incarnation)> registering;  // about to be: not sent yet
   std::function<void()> ready;                   // registered for the first time
   std::function<void(agent::Exit::How)> exited;
-  std::function<void(const std::string&)> log;
+  OwnLog log;
 };
 
 // For the worker's health endpoint.

@@ -26,7 +26,6 @@ struct CarrierConfig {
   std::vector<net::ClientConfig> controllers;
   WorkerId worker;
   std::function<Incarnation()> life;  // the one that is registered
-  std::function<void(const std::string&)> log = [](const std::string&) {};
 };
 
 struct Saved {

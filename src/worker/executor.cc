@@ -57,7 +57,7 @@ Executor::Executor(boost::asio::io_context& io, ExecutorConfig config, LogSink& 
       host_->record = std::move(*record);
       host_->record.set({.slot = 0, .role = SlotRecord::Role::kWorker}, this_process());
     } else {
-      fixed.notice(record.error());
+      fixed.notice(LogLevel::kWarn, record.error());
     }
   }
   for (std::uint32_t i = 0; i < fixed.slots; ++i) {

@@ -27,6 +27,7 @@
 #include "model/sync.h"
 #include "worker/checkpoints.h"
 #include "worker/log_sink.h"
+#include "worker/own_log.h"
 #include "worker/worker_group.h"
 
 namespace vortex::worker {
@@ -64,7 +65,7 @@ struct ExecutorConfig {
   std::vector<std::string> environment;  // NAME=value, of every task; empty: the worker's own
   int root = -1;   // descriptor of the folder that tasks have as their root; -1: the worker's
   int fence = -1;  // of runner_messages.h, moved on by the caller; -1: tasks run without one
-  std::function<void(const std::string&)> notice = [](const std::string&) {};  // for the log
+  OwnLog notice = [](LogLevel, const std::string&) {};
 };
 
 class Slot;

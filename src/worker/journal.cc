@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <csignal>
 #include <random>
 #include <sstream>
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +15,7 @@
 #include "codec/json_writer.h"
 #include "worker/answers.h"
 #include "worker/fd.h"
+#include "worker/quiet_thread.h"
 #include "worker/small_files.h"
 
 namespace vortex::worker {
@@ -83,13 +82,7 @@ Journal::Journal(Config config) : config_(std::move(config)) {
   read_file();
   if (journal_.empty()) begin_anew();
   rewrite();
-  // Signals are for the supervisor's own thread.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = quiet_thread([this] { run(); });
 }
 
 Journal::~Journal() {
@@ -128,7 +121,8 @@ void Journal::read_file() {
   }
   while (waiting_.size() > kEntriesMax) waiting_.pop_front();
   if (!waiting_.empty()) {
-    config_.log(fmt::format("{} journal entries of an earlier supervisor are still to be sent",
+    config_.log(LogLevel::kInfo,
+                fmt::format("{} journal entries of an earlier supervisor are still to be sent",
                             waiting_.size()));
   }
 }
@@ -140,6 +134,7 @@ void Journal::rewrite() {
   const std::string draft = config_.path + ".new";
   if (!append_to(draft, text, O_TRUNC) || ::rename(draft.c_str(), config_.path.c_str()) != 0) {
     config_.log(
+        LogLevel::kWarn,
         fmt::format("cannot write the journal {}: entries are kept in memory only", config_.path));
   }
 }
@@ -215,7 +210,7 @@ Journal::Told Journal::tell(const std::vector<Waiting>& entries) {
   }
   std::string trouble = fmt::format("{}:{}: cannot take the journal: {}", client.endpoint.host,
                                     client.endpoint.port, trouble_of(result));
-  if (trouble != trouble_) config_.log(trouble);
+  if (trouble != trouble_) config_.log(LogLevel::kWarn, trouble);
   trouble_ = std::move(trouble);
   current_ = (current_ + 1) % config_.controllers.size();
   // It is understood and refused: asking again would hold up what comes after. Missing rights, and

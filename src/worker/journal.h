@@ -21,6 +21,7 @@
 #include "model/event.h"
 #include "model/ids.h"
 #include "net/client.h"
+#include "worker/own_log.h"
 
 namespace vortex::worker {
 
@@ -41,7 +42,7 @@ class Journal {
     std::string machine;
     std::string supervisor;
     std::vector<net::ClientConfig> controllers;
-    std::function<void(const std::string&)> log;  // called on any thread
+    OwnLog log;
   };
   // Takes over what an earlier supervisor could not tell.
   explicit Journal(Config config);

@@ -21,6 +21,7 @@
 #include "base/time.h"
 #include "net/client.h"
 #include "worker/log_sink.h"
+#include "worker/own_log.h"
 
 namespace vortex::worker {
 
@@ -32,7 +33,7 @@ struct ShipperConfig {
   Duration flush_limit = seconds(5);                 // the end of a task waits so long at most
   Duration keep_for = seconds(600);                  // what could not be shipped by then is let go
   std::size_t kept_bytes_max = 16 * 1024 * 1024;     // of all ended tasks together
-  std::function<void(const std::string&)> log = [](const std::string&) {};
+  OwnLog log = [](LogLevel, const std::string&) {};
 };
 
 class LogShipper : public LogSink {

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <utility>
 
 #include <fmt/format.h>
-#include <pthread.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
 #include "worker/answers.h"
+#include "worker/quiet_thread.h"
 
 namespace vortex::worker {
 
@@ -38,13 +37,7 @@ std::string proof_body(const Proof& proof) {
 }
 
 ProofTeller::ProofTeller(Config config) : config_(std::move(config)) {
-  // Signals are for the supervisor's own thread.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = quiet_thread([this] { run(); });
 }
 
 ProofTeller::~ProofTeller() {
@@ -103,7 +96,8 @@ bool ProofTeller::try_once(const Pending& pending) {
   // 4xx: it was never registered, or the controller knows already; there is nothing to add.
   const bool answered = result && result->status < 500;
   if (answered && result->status != 401 && result->status != 403) return true;
-  config_.log(fmt::format("{}:{}: could not report the exit of {}: {}", client.endpoint.host,
+  config_.log(LogLevel::kWarn,
+              fmt::format("{}:{}: could not report the exit of {}: {}", client.endpoint.host,
                           client.endpoint.port, pending.proof.worker.text, trouble_of(result)));
   current_ = (current_ + 1) % config_.controllers.size();
   return answered;

@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "model/sync.h"
 #include "net/client.h"
+#include "worker/own_log.h"
 
 namespace vortex::worker {
 
@@ -34,7 +35,7 @@ class ProofTeller {
   struct Config {
     std::vector<net::ClientConfig> controllers;
     Duration give_up_after = seconds(60);
-    std::function<void(const std::string&)> log;  // called on the teller's thread
+    OwnLog log;  // called on the teller's thread
   };
   explicit ProofTeller(Config config);
   // Tells what is still to be told once more, for at most `kLastWords`, and ends. Of a worker in

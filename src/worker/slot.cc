@@ -51,7 +51,7 @@ void SlotHost::remove_folder(std::string folder) {
 
 void SlotHost::notice_limits(const std::string& text) {
   if (text.empty() || std::exchange(told_of_limits, true)) return;
-  config.notice(text);
+  config.notice(LogLevel::kWarn, text);
 }
 
 bool SlotHost::suspects(TaskId task) {
@@ -84,7 +84,9 @@ std::optional<Slot::Fault> Slot::begin() {
                          .inherited = host_.environment,
                          .env = task.launch.env,
                          .ours = files_->environment()};
-  if (auto fine = write_texts(parts, texts_); !fine) return Fault{EINVAL, std::move(fine.error())};
+  if (auto fine = write_texts(parts, texts_); !fine) {
+    return Fault{EINVAL, std::move(fine.error()), Whose::kTask};
+  }
   const auto prepared = task.launch.checkpoint_file.empty()
                             ? files_->prepare(task.launch.checkpoint)
                             : files_->prepare_with_file(task.launch.checkpoint_file);
@@ -160,7 +162,8 @@ void Slot::could_not_start(Fault fault) {
   if (files_ && !files_->is_untouched()) files_->clean_up();
   const Attempt attempt = task_->launch.attempt;
   task_.reset();
-  host_.ended(*this, agent::ProcessCouldNotStart{attempt, fault.code, std::move(fault.text)});
+  host_.ended(*this,
+              agent::ProcessCouldNotStart{attempt, fault.code, std::move(fault.text), fault.whose});
 }
 
 // The order to start it was taken from the socket only after the fence had passed.
@@ -207,7 +210,8 @@ void Slot::watch_kill(Duration wait) {
 }
 
 void Slot::give_up_runner() {
-  host_.config.notice(fmt::format("the runner of {} does not answer: it is killed from outside",
+  host_.config.notice(LogLevel::kWarn,
+                      fmt::format("the runner of {} does not answer: it is killed from outside",
                                   to_text(task_->launch.attempt.task)));
   group_.kill_all();
   link_->kill_now();
@@ -234,10 +238,12 @@ void Slot::on_word(Word word) {
     case WordKind::kNotStarted: {
       if (word.ended_by == EndedBy::kFence) return not_started_in_time();
       const Launch& launch = task_->launch;
-      return could_not_start({word.code, could_not_start_text({.step = word.step,
-                                                               .error = word.code,
-                                                               .program = launch.argv.front(),
-                                                               .workdir = launch.workdir})});
+      std::string text = could_not_start_text({.step = word.step,
+                                               .error = word.code,
+                                               .program = launch.argv.front(),
+                                               .workdir = launch.workdir});
+      const bool ours = word.step == StartStep::kPrepare;
+      return could_not_start({word.code, std::move(text), ours ? Whose::kWorker : Whose::kTask});
     }
     case WordKind::kGone:
       task_->started = true;

@@ -96,9 +96,11 @@ class Slot : public std::enable_shared_from_this<Slot> {
   void remove_group() { group_.remove(); }
 
  private:
+  using Whose = agent::ProcessCouldNotStart::Fault;
   struct Fault {
     int code = 0;
     std::string text;
+    Whose whose = Whose::kWorker;
   };
 
   std::optional<Fault> begin();

@@ -53,7 +53,8 @@ void Slot::attach_output() {
     static_cast<void>(unheard_.release());
     return read_output();
   }
-  host_.config.notice(fmt::format("the output of {} cannot be read: {}",
+  host_.config.notice(LogLevel::kWarn,
+                      fmt::format("the output of {} cannot be read: {}",
                                   to_text(task_->launch.attempt.task), fault.message()));
   unheard_.reset();
   task_->output_open = false;
@@ -147,7 +148,7 @@ void Slot::tell_files(SlotFiles::Moment moment) {
 // Into what the task itself wrote, where whoever looks for it will see it.
 void Slot::say_in_log(std::string_view text) {
   const Attempt attempt = task_->launch.attempt;
-  host_.config.notice(fmt::format("{}: {}", to_text(attempt.task), text));
+  host_.config.notice(LogLevel::kWarn, fmt::format("{}: {}", to_text(attempt.task), text));
   host_.sink.write(attempt, fmt::format("[vortex] {}\n", text));
 }
 

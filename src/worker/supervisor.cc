@@ -90,7 +90,7 @@ class Supervisor {
   void kill_late();
   Duration next_wait() const;
   bool all_over() const;
-  void say(const std::string& text) const { options_.log(text); }
+  void say(LogLevel level, const std::string& text) const { options_.log(level, text); }
   Launcher launcher() const { return options_.worker.settings.worker.launcher; }
 
   SupervisorOptions options_;
@@ -115,7 +115,8 @@ bool Supervisor::prepare() {
   if (!open_folder()) return false;
   const LeftoverReport left = kill_leftovers(options_.worker.state_dir);
   if (left.folders > 0) {
-    say(fmt::format("cleaned up behind {} supervisors that were killed here", left.folders));
+    say(LogLevel::kWarn,
+        fmt::format("cleaned up behind {} supervisors that were killed here", left.folders));
   }
   ProofTeller::Config proofs;
   proofs.controllers = options_.worker.controllers;
@@ -133,7 +134,8 @@ bool Supervisor::prepare() {
     WorkerId id(fmt::format("{}-{}", options_.name, i));
     WorkerGroup group(options_.worker.containment, {options_.name, id.text});
     const bool contained = group.prepare();
-    if (!contained && i == 1) say("no control groups here: going by process trees");
+    if (!contained && i == 1)
+      say(LogLevel::kWarn, "no control groups here: going by process trees");
     wards_.push_back(
         std::make_unique<Ward>(std::move(id), options_.worker.settings.worker, std::move(group)));
   }
@@ -145,7 +147,7 @@ bool Supervisor::record_containers() {
     auto record = SlotRecord::create(
         {.path = folder_->record_path(ward->id.text + ".container"), .slots = 1, .work_dir = {}});
     if (!record) {
-      say(record.error());
+      say(LogLevel::kError, record.error());
       return false;
     }
     ward->container = *std::move(record);
@@ -165,7 +167,7 @@ bool Supervisor::open_folder() {
       return true;
     }
     if (options_.name_is_given || i > kNamesTried) {
-      say(folder.error());
+      say(LogLevel::kError, folder.error());
       return false;
     }
     options_.name = fmt::format("{}.{}", wanted, i);
@@ -199,7 +201,7 @@ void Supervisor::start(Ward& ward) {
                              options_.worker.info.machine.text},
                             ward.group);
   if (!child) {
-    say(fmt::format("{}: {}", ward.id.text, child.error()));
+    say(LogLevel::kError, fmt::format("{}: {}", ward.id.text, child.error()));
     ward.status = W_EXITCODE(1, 0);
     ward.trouble = child.error();
     return decide(ward);
@@ -209,8 +211,8 @@ void Supervisor::start(Ward& ward) {
                      {.pid = ward.pid, .from = ward.started_at, .until = boot_clock_now()});
   ward.news = std::move(child->news);
   ward.phase = Phase::kRunning;
-  say(fmt::format("{}: started as process {}{}", ward.id.text, ward.pid,
-                  launcher() == Launcher::kContainer ? " in a container" : ""));
+  say(LogLevel::kInfo, fmt::format("{}: started as process {}{}", ward.id.text, ward.pid,
+                                   launcher() == Launcher::kContainer ? " in a container" : ""));
 }
 
 Duration Supervisor::next_wait() const {
@@ -335,8 +337,9 @@ void Supervisor::say_end(const Ward& ward, Incarnation life) {
                    ward.id,
                    life,
                    {{by_signal ? "signal" : "exit_code", std::int64_t{code}}}});
-  if (fine) return say(fmt::format("{}: has left", ward.id.text));
-  say(fmt::format("{}: {} {}; nothing of its tasks is left", ward.id.text,
+  if (fine) return say(LogLevel::kInfo, fmt::format("{}: has left", ward.id.text));
+  say(LogLevel::kWarn,
+      fmt::format("{}: {} {}; nothing of its tasks is left", ward.id.text,
                   by_signal ? "was killed by signal" : "ended with exit code", code));
 }
 
@@ -353,10 +356,10 @@ void Supervisor::decide(Ward& ward) {
                      ward.id,
                      {},
                      {{"starts", std::int64_t{ward.starts}}, {"reason", why}}});
-    return say(
-        fmt::format("{}: given up after {} starts: {}. Fix that, then start the supervisor "
-                    "again",
-                    ward.id.text, ward.starts, why));
+    return say(LogLevel::kError,
+               fmt::format("{}: given up after {} starts: {}. Fix that, then start the supervisor "
+                           "again",
+                           ward.id.text, ward.starts, why));
   }
   ward.phase = Phase::kWaiting;
   ward.start_at = boot_clock_now() + *wait;
@@ -368,7 +371,8 @@ void Supervisor::decide(Ward& ward) {
                    {{"try", std::int64_t{ward.respawn.spawn_tries()}},
                     {"wait_ms", wait->us / 1'000},
                     {"reason", why}}});
-  say(fmt::format("{}: {}; next try in {} ms", ward.id.text, why, wait->us / 1'000));
+  say(LogLevel::kWarn,
+      fmt::format("{}: {}; next try in {} ms", ward.id.text, why, wait->us / 1'000));
 }
 
 void Supervisor::pass_on_signal() {
@@ -380,8 +384,8 @@ void Supervisor::pass_on_signal() {
   const Duration allowed =
       leaving_ ? worker.kill_grace : worker.shutdown_timeout + worker.kill_grace;
   kill_at_ = boot_clock_now() + allowed + kPatience;
-  say(leaving_ ? "asked again: the workers give back what still runs"
-               : "stopping: the workers finish what they run");
+  say(LogLevel::kInfo, leaving_ ? "asked again: the workers give back what still runs"
+                                : "stopping: the workers finish what they run");
   leaving_ = true;
 }
 

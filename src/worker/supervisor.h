@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "worker/options.h"
+#include "worker/own_log.h"
 
 namespace vortex::worker {
 
@@ -27,7 +28,7 @@ struct SupervisorOptions {
   std::uint32_t count = 1;
   std::string program;                 // this very program
   std::vector<std::string> arguments;  // with which a worker process is started, before our own
-  std::function<void(const std::string&)> log;
+  OwnLog log;
 };
 
 // Returns the exit code: 0 all left as asked, 1 none could be kept alive. SIGTERM, SIGINT and

@@ -87,7 +87,7 @@ class Loop {
 
 class WorkerProcess {
  public:
-  WorkerProcess(ProcessOptions options, std::function<void(const std::string&)> log)
+  WorkerProcess(ProcessOptions options, OwnLog log)
       : options_(std::move(options)), log_(std::move(log)), started_at_(boot_clock_now()) {}
 
   int run();
@@ -115,7 +115,7 @@ class WorkerProcess {
   std::string work_dir() const { return options_.worker.work_dir + "/" + info().id.text; }
 
   ProcessOptions options_;
-  std::function<void(const std::string&)> log_;
+  OwnLog log_;
   const Instant started_at_;
   Fd root_;  // of tasks; none: the machine's
   Fence fence_;
@@ -172,7 +172,6 @@ void WorkerProcess::start_executor() {
   carrier.controllers = options_.worker.controllers;
   carrier.worker = info().id;
   carrier.life = [this] { return Incarnation{life_}; };
-  carrier.log = log_;
   carrier_ = std::make_unique<CheckpointCarrier>(tasks_.io, std::move(carrier));
   ExecutorConfig config;
   config.save = [this](CheckpointCarrier::Upload upload) { carrier_->save(std::move(upload)); };
@@ -284,8 +283,11 @@ void WorkerProcess::fetch_then_start(Launch launch, CheckpointRef uploaded) {
     if (wanted && trouble.empty()) return executor_->start(std::move(launch));
     ::unlink(launch.checkpoint_file.c_str());
     if (!wanted) return;
-    shell_->tell(agent::ProcessCouldNotStart{
-        attempt, 0, fmt::format("its checkpoint could not be fetched: {}", trouble)});
+    const std::string why =
+        fmt::format("worker '{}' could not fetch its checkpoint: {}", info().id.text, trouble);
+    log_(LogLevel::kWarn, fmt::format("{}: {}", to_text(attempt.task), why));
+    shell_->tell(
+        agent::ProcessCouldNotStart{attempt, 0, why, agent::ProcessCouldNotStart::Fault::kWorker});
   };
   std::error_code ignored;
   std::filesystem::create_directories(work_dir(), ignored);
@@ -306,7 +308,7 @@ void WorkerProcess::tell_supervisor(char news) const {
 
 // Its last words; the exit code.
 int WorkerProcess::give_up(const std::string& why) const {
-  log_(why);
+  log_(LogLevel::kError, why);
   const std::string news = fmt::format("{}{}\n", kNewsTrouble, why);
   if (options_.news_fd >= 0) {
     static_cast<void>(!::write(options_.news_fd, news.data(), news.size()));
@@ -319,10 +321,10 @@ void WorkerProcess::on_signal() {
   // The kernel tells of a dead supervisor once for each of its threads: that is one request.
   if (asked_at_ && now - *asked_at_ < kSameRequest) return;
   if (!std::exchange(asked_at_, now)) {
-    log_("asked to stop: finishing what runs");
+    log_(LogLevel::kInfo, "asked to stop: finishing what runs");
     return shell_->tell(agent::DrainRequested{});
   }
-  log_("asked again: giving back what still runs");
+  log_(LogLevel::kInfo, "asked again: giving back what still runs");
   shell_->tell(agent::ReleaseNow{});
 }
 
@@ -374,9 +376,9 @@ int WorkerProcess::run() {
   wait_for_end();
   close();
   if (how_.load() == agent::Exit::How::kSuperseded) {
-    log_(
-        "another process is registered as this worker: give each supervisor "
-        "its own --name");
+    log_(LogLevel::kError,
+         "another process is registered as this worker: give each supervisor "
+         "its own --name");
     return kExitSuperseded;
   }
   return 0;
@@ -384,7 +386,7 @@ int WorkerProcess::run() {
 
 }  // namespace
 
-int run_worker_process(ProcessOptions options, std::function<void(const std::string&)> log) {
+int run_worker_process(ProcessOptions options, OwnLog log) {
   return WorkerProcess(std::move(options), std::move(log)).run();
 }
 

@@ -6,14 +6,12 @@
 // and exits 0. A second SIGTERM or the end of that time gives back what still runs. When the
 // supervisor dies the process is sent SIGTERM by the kernel and leaves the same way.
 
-#include <functional>
-#include <string>
-
 #include "worker/options.h"
+#include "worker/own_log.h"
 
 namespace vortex::worker {
 
 // Returns the exit code. Signals SIGTERM and SIGINT must be blocked by the caller.
-int run_worker_process(ProcessOptions options, std::function<void(const std::string&)> log);
+int run_worker_process(ProcessOptions options, OwnLog log);
 
 }  // namespace vortex::worker

@@ -143,5 +143,68 @@ TEST_F(Ahead, OperatorsDrainGivesBackWhatIsHeldAheadAndFinishesWhatRuns) {
   EXPECT_EQ(told.request.slots, 0u);
 }
 
+TEST_F(Ahead, WakesWhenItsPatienceEndsAndOnlyForWhatWaits) {
+  join();
+  give(2);
+  expect_start(attempt(1));
+  expect_start(attempt(2));
+  poll = expect_poll();
+  EXPECT_EQ(agent.next_wake(), now + kBeat) << "nothing waits for a slot";
+  SyncReply more = reply();
+  more.assignments.push_back(assignment(attempt(3)));
+  answer(poll, more);
+  static_cast<void>(expect_poll());
+  EXPECT_EQ(agent.next_wake(), now + kAheadPatience);
+}
+
+TEST_F(Ahead, WorkHeldBackAfterAGapKeepsNobodyAwake) {
+  join();
+  vanish(kBeat * 2 + micros(1));
+  give(1);
+  expect_report();
+  advance(kAheadPatience *
+          2);  // the harness fails when the agent wants to be woken again and again
+  EXPECT_GT(agent.next_wake(), now + kAheadPatience);
+}
+
+TEST_F(Ahead, ShortTasksAreMeasuredFromTheStartOfTheirProcess) {
+  join();
+  give(2);
+  expect_start(attempt(1));
+  expect_start(attempt(2));
+  static_cast<void>(expect_poll());
+  advance(millis(1));
+  feed(ProcessExited{attempt(1), Completed{"{}"}});  // so short that its start was never told
+  auto report = expect_report_of<Completed>(attempt(1));
+  EXPECT_GT(report.request.slots, 2u);
+  answer(report);
+  feed(ProcessStarted{attempt(2)});
+  answer(expect_report_of<Started>(attempt(2)));
+  feed(ProcessExited{attempt(2), Completed{"{}"}});
+  report = expect_report_of<Completed>(attempt(2));
+  EXPECT_GT(report.request.slots, 2u);
+}
+
+TEST_F(Ahead, OneLongTaskEndsItAndOneThatWasKilledSaysNothing) {
+  join();
+  give(2);
+  expect_start(attempt(1));
+  expect_start(attempt(2));
+  poll = expect_poll();
+  SyncReply stop = reply();
+  stop.stops.push_back({attempt(1), StopOrder::Why::kCancelled});
+  answer(poll, stop);
+  expect_kill(attempt(1), KillWhy::kStopped);
+  poll = expect_poll();
+  advance(seconds(5));
+  feed(ProcessExited{attempt(1), Killed{}});
+  auto report = expect_release_of(attempt(1), Released::Cause::kStopped);
+  EXPECT_GT(report.request.slots, 2u) << "how long it ran was not its own doing";
+  answer(report);
+  feed(ProcessExited{attempt(2), Completed{"{}"}});
+  report = expect_report_of<Completed>(attempt(2));
+  EXPECT_EQ(report.request.slots, 2u);
+}
+
 }  // namespace
 }  // namespace vortex::agent

@@ -100,7 +100,7 @@ TEST(Contact, ControllersThatPointAtEachOtherAreNotCalledInALoop) {
 }
 
 TEST(Contact, HintAtItselfOrAtAnUnknownControllerIsAnOrdinaryFailure) {
-  for (const ControllerIx leader : {ControllerIx{0}, ControllerIx{7}}) {
+  for (const ControllerIx leader : {ControllerIx{0}, ControllerIx{2}, ControllerIx{7}}) {
     Contact contact(2, kBackoffMax, 1);
     contact.failed({contact.callee(), {}, leader}, Instant{});
     EXPECT_FALSE(contact.may_call(Instant{}));
@@ -124,6 +124,42 @@ TEST(Contact, ControllerThatStillAnswersIsTheOneToCall) {
   contact.succeeded(first);
   EXPECT_EQ(contact.callee().controller, ControllerIx{0});
   EXPECT_TRUE(contact.may_call(Instant{}));
+}
+
+TEST(Contact, HintIsFollowedAtOnceEvenDuringAWait) {
+  Contact contact(3, kBackoffMax, 1);
+  contact.failed({contact.callee(), {}, {}}, Instant{});
+  EXPECT_FALSE(contact.may_call(Instant{}));
+  contact.failed({contact.callee(), {}, ControllerIx{0}}, Instant{});
+  EXPECT_TRUE(contact.may_call(Instant{}));
+  EXPECT_EQ(contact.callee().controller, ControllerIx{0});
+}
+
+TEST(Contact, AfterASuccessHintsAreFollowedAtOnceAgain) {
+  Contact contact(2, kBackoffMax, 1);
+  for (int round = 0; round < 3; ++round) {
+    for (int hop = 0; hop < 2; ++hop) {
+      const Callee callee = contact.callee();
+      contact.failed({callee, {}, ControllerIx{1 - callee.controller.value}}, Instant{});
+      EXPECT_TRUE(contact.may_call(Instant{}));
+    }
+    contact.succeeded(contact.callee());
+  }
+}
+
+TEST_F(Harness, WaitsBetweenTriesGrowToHalfAHeartbeatAndItWakesForEach) {
+  join();
+  Duration longest;
+  for (int i = 0; i < 20; ++i) {
+    fail(poll);
+    const Duration wait = agent.next_wake() - now;
+    EXPECT_LE(wait, kBeat / 2);
+    longest = std::max(longest, wait);
+    now = agent.next_wake();
+    feed(Tick{});
+    poll = expect_poll();
+  }
+  EXPECT_GT(longest, kBeat / 4);
 }
 
 }  // namespace

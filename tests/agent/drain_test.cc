@@ -254,6 +254,7 @@ TEST_F(Drain, SessionThatEndsDuringADrainIsNotRenewed) {
   run_task(attempt(1));
   feed(DrainRequested{});
   refuse(expect_report(), SyncRefusal::Why::kSessionEnded);
+  expect_hang_up(poll);
   expect_kill(attempt(1), KillWhy::kSessionOver);
   feed(ProcessExited{attempt(1), Killed{}});
   expect_exit(Exit::How::kDrained);
@@ -290,6 +291,61 @@ TEST_F(Drain, RegisterThatFailsDuringADrainIsNotRepeated) {
   feed(DrainRequested{});
   feed(CallFailed{sent.call, {}, {}});
   expect_exit(Exit::How::kDrained);
+}
+
+TEST_F(Drain, RegisterThatIsRefusedDuringADrainIsNotRepeated) {
+  feed(Start{});
+  const auto sent = expect<SendRegister>();
+  feed(DrainRequested{});
+  feed(RegisterAnswer{sent.call, RegisterRefused{Incarnation{20}}});
+  expect_exit(Exit::How::kDrained);
+}
+
+TEST_F(Drain, A02_OperatorsShortDeadlineReplacesTheLimitOfASignal) {
+  join();
+  run_task(attempt(1));
+  feed(DrainRequested{});
+  answer(expect_report());
+  SyncReply order = reply();
+  order.drain = true;
+  order.drain_within = seconds(2);
+  answer(poll, order);
+  poll = expect_poll();
+  advance(seconds(2));
+  expect_kill(attempt(1), KillWhy::kDrained);
+}
+
+class DrainOfThree : public Harness {
+ protected:
+  static AgentConfig three() {
+    AgentConfig config = test_config();
+    config.controllers = 3;
+    return config;
+  }
+  DrainOfThree() : Harness(three()) {}
+};
+
+TEST_F(DrainOfThree, RegisterThatFailsIsNotRepeatedAtTheOthers) {
+  feed(Start{});
+  const auto sent = expect<SendRegister>();
+  feed(DrainRequested{});
+  feed(CallFailed{sent.call, {}, {}});
+  expect_exit(Exit::How::kDrained);
+}
+
+TEST_F(Drain, NobodyLeavesBeforeItsLastProcessIsGone) {
+  join();
+  run_task(attempt(1));
+  feed(ReleaseNow{});
+  expect_kill(attempt(1), KillWhy::kDrained);
+  fail(expect_report());
+  advance(seconds(5));
+  EXPECT_FALSE(agent.exited());
+  out.clear();
+  feed(ProcessExited{attempt(1), Killed{}});
+  advance(seconds(5));
+  EXPECT_TRUE(agent.exited());
+  out.clear();
 }
 
 }  // namespace

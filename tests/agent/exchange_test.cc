@@ -298,5 +298,232 @@ TEST_F(Exchange, LargeReportsAreSpreadOverSeveralCalls) {
   EXPECT_EQ(agent.pending_reports(), 0u);
 }
 
+TEST_F(Exchange, EveryCallSaysWhoseItIs) {
+  join();
+  EXPECT_EQ(poll.request.worker, WorkerId{"w1"});
+  assign(attempt(1));
+  feed(ProcessStarted{attempt(1)});
+  const auto report = expect_report();
+  EXPECT_EQ(report.request.worker, WorkerId{"w1"});
+  EXPECT_EQ(report.time_limit, kBeat / 2) << "time for another one before the fence";
+}
+
+TEST_F(Exchange, AssignmentsOfAReplyThatWasActedOnAreNotTakenAgain) {
+  join();
+  run_task(attempt(1));
+  feed(ProcessExited{attempt(1), Completed{"{}"}});
+  answer(expect_report_of<Completed>(attempt(1)));
+  answer(poll);
+  SyncReply again = reply();
+  again.mark.reply = --replies;
+  again.assignments.push_back(assignment(attempt(1)));
+  answer(expect_poll(), again);
+  expect_poll();
+  EXPECT_TRUE(agent.held().empty());
+}
+
+TEST_F(Exchange, AfterAnOvertakenPollTheNextReportSaysWhatIsHeld) {
+  join();
+  assign(attempt(1));
+  assign(attempt(2));
+  feed(ProcessStarted{attempt(1)});
+  const auto first = expect_report_of<Started>(attempt(1));
+  EXPECT_FALSE(first.request.held.has_value());
+  refuse(poll, SyncRefusal::Why::kOldMessage);
+  feed(ProcessStarted{attempt(2)});
+  answer(first);
+  EXPECT_TRUE(expect_report_of<Started>(attempt(2)).request.held.has_value());
+}
+
+TEST_F(Exchange, PollThatWasOvertakenByAnAnsweredReportIsSaidAnewAtOnce) {
+  join();
+  run_task(attempt(1));
+  refuse(poll, SyncRefusal::Why::kOldMessage);
+  expect_poll();
+}
+
+class IdlePolls : public Harness {
+ protected:
+  // Answered at once, without news: three times in a row that is taken for chance.
+  void three_in_vain() {
+    for (int i = 0; i < 3; ++i) {
+      answer(poll);
+      poll = expect_poll();
+    }
+  }
+  void expect_paced() {
+    answer(poll);
+    expect_nothing();
+    EXPECT_EQ(agent.next_wake(), now + millis(100));
+    advance(millis(100));
+    poll = expect_poll();
+  }
+};
+
+TEST_F(IdlePolls, ThatAreAnsweredTooSoonAreSpacedOutAndItWakesForThem) {
+  join();
+  three_in_vain();
+  expect_paced();
+}
+
+TEST_F(IdlePolls, StaleAttemptsAreNews) {
+  join();
+  run_task(attempt(1));
+  three_in_vain();
+  SyncReply news = reply();
+  news.stale.push_back(attempt(1));
+  answer(poll, news);
+  expect_kill(attempt(1), KillWhy::kStale);
+  poll = expect_poll();
+  three_in_vain();
+  expect_paced();
+}
+
+TEST_F(IdlePolls, StaleAttemptsThatNobodyHoldsAreNot) {
+  join();
+  three_in_vain();
+  SyncReply none = reply();
+  none.stale.push_back(attempt(9));
+  answer(poll, none);
+  expect_nothing();
+}
+
+TEST_F(IdlePolls, AssignmentsAreNewsButTheirRepetitionIsNot) {
+  join();
+  three_in_vain();
+  SyncReply news = reply();
+  news.assignments.push_back(assignment(attempt(1)));
+  answer(poll, news);
+  expect_start(attempt(1));
+  poll = expect_poll();
+  three_in_vain();
+  SyncReply again = reply();
+  again.assignments.push_back(assignment(attempt(1)));
+  answer(poll, again);
+  expect_nothing();
+}
+
+TEST_F(IdlePolls, AcknowledgedEndsAreNews) {
+  join();
+  run_task(attempt(1));
+  three_in_vain();
+  feed(ProcessExited{attempt(1), Completed{"{}"}});
+  const auto report = expect_report_of<Completed>(attempt(1));
+  answer(poll);  // a poll's reply that has seen the report
+  fail(report);
+  expect_nothing();
+  advance(kBackoffBase);
+  poll = expect_poll();
+  three_in_vain();
+  expect_paced();
+}
+
+TEST_F(IdlePolls, OrderToDrainIsNewsOnce) {
+  join();
+  run_task(attempt(1));
+  three_in_vain();
+  SyncReply leave = reply();
+  leave.drain = true;
+  answer(poll, leave);
+  answer(expect_report());
+  poll = expect_poll();
+  for (int i = 0; i < 3; ++i) {
+    leave = reply();
+    leave.drain = true;
+    answer(poll, leave);
+    poll = expect_poll();
+  }
+  leave = reply();
+  leave.drain = true;
+  answer(poll, leave);
+  expect_nothing();
+}
+
+TEST_F(IdlePolls, AnsweredAfterATenthOfASecondAreInTime) {
+  join();
+  for (int i = 0; i < 6; ++i) {
+    advance(millis(100));
+    answer(poll);
+    poll = expect_poll();
+  }
+  three_in_vain();
+}
+
+class FastBeat : public Harness {
+ protected:
+  static AgentConfig fast() {
+    AgentConfig config = test_config();
+    config.heartbeat_interval = millis(1500);
+    return config;
+  }
+  FastBeat() : Harness(fast()) {}
+};
+
+TEST_F(FastBeat, GivesAReportASecond) {
+  join();
+  assign(attempt(1));
+  feed(ProcessStarted{attempt(1)});
+  EXPECT_EQ(expect_report().time_limit, seconds(1));
+}
+
+class SmallCalls : public Harness {
+ protected:
+  static AgentConfig small() {
+    AgentConfig config = test_config();
+    config.report_bytes_max = 1000;
+    return config;
+  }
+  SmallCalls() : Harness(small()) {}
+
+  // How many of these reports, said while a call is in flight, the next call carries.
+  std::size_t together(std::vector<Input> said) {
+    join();
+    for (std::uint32_t i = 1; i <= 4; ++i) assign(attempt(i));
+    feed(ProcessStarted{attempt(4)});
+    const auto first = expect_report_of<Started>(attempt(4));
+    for (Input& input : said) feed(std::move(input));
+    answer(first);
+    return expect_report().request.reports.size();
+  }
+};
+
+TEST_F(SmallCalls, CheckpointsCount) {
+  EXPECT_EQ(together({ProcessCheckpoint{attempt(4), std::string(600, 'x')},
+                      ProcessExited{attempt(1), Completed{std::string(600, 'x')}}}),
+            1u);
+}
+
+TEST_F(SmallCalls, MessagesOfFailuresCount) {
+  const Failed failed{Failed::Cause::kExitCode, 1, std::string(600, 'x')};
+  EXPECT_EQ(together({ProcessExited{attempt(1), failed}, ProcessExited{attempt(2), failed}}), 1u);
+}
+
+TEST_F(SmallCalls, MessagesOfReleasesCount) {
+  const std::string rest(1000 - 64 - 64, 'x');  // the rest of the call, were there no message
+  EXPECT_EQ(together({ProcessExited{attempt(1), Killed{Killed::By::kRunnerLoss}},
+                      ProcessExited{attempt(2), Completed{rest}}}),
+            1u);
+}
+
+TEST_F(SmallCalls, AreFilledToTheLastByte) {
+  const std::string half(500 - 64, 'x');  // and what ids and names take
+  EXPECT_EQ(together({ProcessExited{attempt(1), Completed{half}},
+                      ProcessExited{attempt(2), Completed{half}}}),
+            2u);
+}
+
+TEST_F(SmallCalls, AreNeverOverfilled) {
+  const std::string half(500 - 64, 'x');
+  EXPECT_EQ(together({ProcessExited{attempt(1), Completed{half}},
+                      ProcessExited{attempt(2), Completed{half + "x"}}}),
+            1u);
+}
+
+TEST_F(SmallCalls, ANewCheckpointReplacesNothingButTheOldOneOfItsTask) {
+  EXPECT_EQ(together({ProcessStarted{attempt(1)}, ProcessStarted{attempt(2)},
+                      ProcessCheckpoint{attempt(2), "two"}, ProcessCheckpoint{attempt(1), "one"}}),
+            4u);
+}
+
 }  // namespace
 }  // namespace vortex::agent

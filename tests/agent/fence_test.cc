@@ -273,8 +273,37 @@ TEST_F(Fence, ResumedZombieKillsItsCopyWhenToldThatItIsStale) {
   expect_kill(attempt(1), KillWhy::kSelfFenced);
   const auto check = expect_report();
   refuse(check, SyncRefusal::Why::kSessionEnded);
+  expect_hang_up(poll);
   feed(ProcessExited{attempt(1), Killed{}});
   EXPECT_EQ(expect<SendRegister>().incarnation, Incarnation{8});
+}
+
+TEST_F(Fence, ReplyThatNamesNoLeaseLeavesTheFenceAsItWasSet) {
+  join();
+  run_task(attempt(1));
+  SyncReply without = reply();
+  without.lease = Duration{};
+  answer(poll, without);
+  const Instant sent = now;
+  poll = expect_poll();
+  EXPECT_EQ(agent.tasks_until(), sent + kFence + test_config().tick);
+}
+
+TEST_F(Fence, PollIsParkedUnlessTheFenceIsLessThanOneAndAHalfHeartbeatsAway) {
+  join();
+  const Instant sent = now;
+  advance(kFence - kBeat * 3 / 2);
+  answer(poll);
+  poll = expect_poll();
+  EXPECT_EQ(poll.request.wait, kBeat);
+  EXPECT_EQ(now, sent + kFence - kBeat * 3 / 2);
+}
+
+TEST_F(Fence, PollAsksForAnAnswerAtOnceWhenTheFenceIsCloser) {
+  join();
+  advance(kFence - kBeat * 3 / 2 + micros(1));
+  answer(poll);
+  EXPECT_EQ(expect_poll().request.wait, Duration{});
 }
 
 }  // namespace

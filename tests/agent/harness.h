@@ -48,6 +48,13 @@ class Harness : public testing::Test {
   SendSync expect_sync(Channel channel);
   SendSync expect_poll() { return expect_sync(Channel::kPoll); }
   SendSync expect_report() { return expect_sync(Channel::kReport); }
+  // Of a call that it gave up together with its session.
+  void expect_hang_up(const SendSync& call) {
+    const auto hang_up = expect<HangUp>();
+    EXPECT_EQ(hang_up.call, call.call);
+    EXPECT_EQ(hang_up.channel, call.channel);
+    EXPECT_EQ(hang_up.controller, call.controller);
+  }
   // A report call that carries exactly one report, of this kind and about this attempt.
   template <class Body>
   SendSync expect_report_of(Attempt attempt) {

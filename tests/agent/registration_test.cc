@@ -62,8 +62,9 @@ TEST_F(Registration, EndedSessionKillsEverythingAndThenRegistersAsANewLife) {
   run_task(attempt(1));
   assign(attempt(2));
   feed(ProcessExited{attempt(1), Completed{"{}"}});
-  expect_report_of<Completed>(attempt(1));
+  const auto report = expect_report_of<Completed>(attempt(1));
   refuse(poll, SyncRefusal::Why::kSessionEnded);
+  expect_hang_up(report);
   expect_kill(attempt(2), KillWhy::kSessionOver);
   EXPECT_EQ(agent.pending_reports(), 0u);
   advance(seconds(5));
@@ -140,6 +141,101 @@ TEST_F(Registration, NewerLifeFoundWhileRegisteringAgainMakesTheOldOneExit) {
   refuse(expect_poll(), SyncRefusal::Why::kSessionEnded);
   feed(RegisterAnswer{expect<SendRegister>().call, RegisterRefused{Incarnation{9}}});
   expect_exit(Exit::How::kSuperseded);
+}
+
+TEST_F(Registration, AgentThatWasNotStartedWantsNothing) {
+  feed(Tick{});
+  EXPECT_EQ(agent.next_wake(), kNever);
+}
+
+TEST_F(Registration, AnswersThatBelongToNoCallDoNothing) {
+  feed(Start{});
+  const auto sent = expect<SendRegister>();
+  feed(RegisterAnswer{CallId{99}, RegisterAccepted{term, kLease}});
+  expect_nothing();
+  feed(SyncAnswer{sent.call, reply()});  // an answer of another kind than the call
+  expect_nothing();
+  accept(sent);
+  poll = expect_poll();
+  feed(RegisterAnswer{poll.call, RegisterAccepted{Term{5}, kLease}});
+  expect_nothing();
+  answer(poll);
+  EXPECT_EQ(expect_poll().request.ack.term, term);
+}
+
+TEST_F(Registration, CallThatFailsAfterTheSessionEndedDoesNothing) {
+  join();
+  run_task(attempt(1));
+  feed(ProcessCheckpoint{attempt(1), "x"});
+  refuse(expect_report(), SyncRefusal::Why::kSessionEnded);
+  expect_hang_up(poll);
+  expect_kill(attempt(1), KillWhy::kSessionOver);
+  fail(poll);
+  expect_nothing();
+  feed(ProcessExited{attempt(1), Killed{}});
+  expect<SendRegister>();
+}
+
+TEST_F(Registration, LeaderThatWasReplacedRegistersNobody) {
+  term = Term{3};
+  join();
+  refuse(poll, SyncRefusal::Why::kSessionEnded);
+  advance(kBackoffBase);
+  const auto again = expect<SendRegister>();
+  feed(RegisterAnswer{again.call, RegisterAccepted{Term{2}, kLease}});
+  expect_nothing();
+  advance(kBackoffBase * 2);
+  accept(expect<SendRegister>());
+  poll = expect_poll();
+  // The term of the registration counts for what follows.
+  SyncReply old = reply();
+  old.mark.term = Term{2};
+  old.assignments.push_back(assignment(attempt(1)));
+  answer(poll, old);
+  expect_nothing();
+  EXPECT_TRUE(agent.held().empty());
+}
+
+TEST_F(Registration, TermOfTheRegistrationCountsForItsReplies) {
+  term = Term{3};
+  join();
+  SyncReply old = reply();
+  old.mark.term = Term{2};
+  old.assignments.push_back(assignment(attempt(1)));
+  answer(poll, old);
+  expect_nothing();
+  EXPECT_TRUE(agent.held().empty());
+}
+
+TEST_F(Registration, OnceRegisteredTheTroubleIsOver) {
+  feed(Start{});
+  feed(CallFailed{expect<SendRegister>().call, {}, {}});
+  advance(kBackoffBase);
+  accept(expect<SendRegister>());
+  EXPECT_EQ(expect_poll().request.wait, kBeat);
+}
+
+TEST_F(Registration, EverySessionMayRaiseOnceWithoutAWait) {
+  feed(Start{});
+  feed(RegisterAnswer{expect<SendRegister>().call, RegisterRefused{Incarnation{7}}});
+  accept(expect<SendRegister>());
+  poll = expect_poll();
+  answer(poll);
+  refuse(expect_poll(), SyncRefusal::Why::kSessionEnded);
+  feed(RegisterAnswer{expect<SendRegister>().call, RegisterRefused{Incarnation{3}}});
+  EXPECT_EQ(expect<SendRegister>().incarnation, Incarnation{10});
+}
+
+TEST_F(Registration, RefusalOfItsOwnEarlierTryIsNoNewerLife) {
+  join();
+  answer(poll);
+  refuse(expect_poll(), SyncRefusal::Why::kSessionEnded);
+  const auto lost = expect<SendRegister>();
+  EXPECT_EQ(lost.incarnation, Incarnation{8});
+  feed(CallFailed{lost.call, {}, {}});
+  advance(kBackoffBase);
+  feed(RegisterAnswer{expect<SendRegister>().call, RegisterRefused{Incarnation{8}}});
+  EXPECT_EQ(expect<SendRegister>().incarnation, Incarnation{9});
 }
 
 }  // namespace

@@ -24,6 +24,16 @@ TEST_F(Tasks, CommandThatCanNotBeStartedIsAFailure) {
   EXPECT_EQ(std::get<Failed>(sent.request.reports[0].body).cause, Failed::Cause::kCouldNotStart);
 }
 
+TEST_F(Tasks, WhatTheWorkerCouldNotPrepareIsReleasedAndNobodyIsBlamed) {
+  join();
+  assign(attempt(1));
+  feed(ProcessCouldNotStart{attempt(1), 0, "could not fetch its checkpoint",
+                            ProcessCouldNotStart::Fault::kWorker});
+  const auto sent = expect_release_of(attempt(1), Released::Cause::kNotStarted);
+  EXPECT_EQ(std::get<Released>(sent.request.reports[0].body).message,
+            "could not fetch its checkpoint");
+}
+
 TEST_F(Tasks, AnAssignmentBeyondTheSlotsWaitsForOne) {
   join();
   for (std::uint32_t task = 1; task <= 4; ++task) assign(attempt(task));
@@ -228,6 +238,28 @@ TEST_F(Tasks, OrdersAboutUnknownAttemptsDoNothing) {
   feed(ProcessExited{attempt(9), Completed{}});
   feed(CallFailed{CallId{999}, {}, {}});
   EXPECT_TRUE(agent.held().empty());
+}
+
+TEST_F(Tasks, EndThatIsToldTwiceIsReportedOnce) {
+  join();
+  run_task(attempt(1));
+  feed(ProcessExited{attempt(1), Completed{"{}"}});
+  const auto report = expect_report_of<Completed>(attempt(1));
+  feed(ProcessExited{attempt(1), Failed{Failed::Cause::kExitCode, 1, ""}});
+  feed(ProcessCouldNotStart{attempt(1), 1, ""});
+  EXPECT_EQ(agent.pending_reports(), 1u);
+  answer(report);
+  EXPECT_TRUE(agent.held().empty());
+}
+
+TEST_F(Tasks, ProcessThatItsWorkerKilledWithoutAnOrderFailedBySignal) {
+  join();
+  run_task(attempt(1));
+  feed(ProcessExited{attempt(1), Killed{}});
+  const auto report = expect_report_of<Failed>(attempt(1));
+  const auto& failed = std::get<Failed>(report.request.reports[0].body);
+  EXPECT_EQ(failed.cause, Failed::Cause::kSignal);
+  EXPECT_EQ(failed.code, 9);
 }
 
 }  // namespace

@@ -186,5 +186,62 @@ TEST_F(Retries, EveryAttemptLeavesARowWithItsVerdict) {
   EXPECT_EQ(row(TaskId{run, 0}).error_message, "");
 }
 
+TEST_F(Retries, ACommandThatCannotStartIsTriedAgainOnlyWhenTheTaskSaysSo) {
+  Hand& w = join("w");
+  const RunId run = submit({node("n")});
+  end(w, take_assignment(w), Failed{Failed::Cause::kCouldNotStart, 2, "no such program"});
+  EXPECT_EQ(state_of(run), RunState::kFailed);
+  EXPECT_EQ(letter_of({run, 0}).reason, DeathReason::kNotRetryable);
+  take(EventKind::kTaskDeadLettered);
+  const RunId other = submit({with_retries(node("n"), 1)});
+  end(w, take_assignment(w), Failed{Failed::Cause::kCouldNotStart, 2, "no such program"});
+  EXPECT_EQ(state_of(other), RunState::kRunning);
+  advance(seconds(2));
+  complete(w, take_and_start(w));
+  take_all(EventKind::kTaskReassigned);
+}
+
+TEST_F(Retries, WhatAWorkerCouldNotPrepareCostsNoRetryAndSaysWhy) {
+  Hand& w = join("w");
+  const RunId run = submit({with_retries(node("n"), 0)});
+  const Attempt first = take_assignment(w);
+  end(w, first, Released{Released::Cause::kNotStarted, "could not fetch its checkpoint"});
+  EXPECT_EQ(mirror.attempts.at(first).verdict, Verdict::kGivenBack);
+  EXPECT_EQ(mirror.attempts.at(first).message, "could not fetch its checkpoint");
+  EXPECT_EQ(row(TaskId{run, 0}).counters.failures, 0);
+  complete(w, take_and_start(w));
+  take_all(EventKind::kTaskReassigned);
+  EXPECT_EQ(state_of(run), RunState::kCompleted);
+}
+
+class AttemptRows : public LifeTest {
+ protected:
+  AttemptRows() { ignore_everything_from_here(); }
+};
+
+TEST_F(AttemptRows, TellWhoTriedWhenAndHowItEnded) {
+  Hand& w = join(worker_info("w"), {5});
+  submit({with_retries(node("a"), 1)});
+  const Instant granted = now;
+  const Attempt a = take_assignment(w);
+  advance(seconds(2));
+  const Instant started = now;
+  start(w, a);
+  advance(seconds(3));
+  fail(w, a, 7);
+  const AttemptRow& tried = mirror.attempts.at(a);
+  EXPECT_EQ(tried.number, 1u);
+  EXPECT_EQ(tried.worker, w.id());
+  EXPECT_EQ(tried.incarnation, (Incarnation{5}));
+  EXPECT_EQ(tried.granted_at, granted);
+  EXPECT_EQ(tried.started_at, started);
+  EXPECT_EQ(tried.ended_at, now);
+  EXPECT_EQ(tried.verdict, Verdict::kExitCode);
+  EXPECT_EQ(tried.code, 7);
+  EXPECT_EQ(tried.message, "boom");
+  advance(seconds(5));
+  complete(w, take_assignment(w));
+}
+
 }  // namespace
 }  // namespace vortex::core

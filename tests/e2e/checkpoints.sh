@@ -87,6 +87,28 @@ touch "$folder/go"
 pieces() { sqlite3 "file:$data/vortex.db?mode=ro" 'SELECT count(*) FROM checkpoint_pieces'; }
 [[ "$(pieces)" == 0 ]] || fail "$(pieces) pieces of a completed task are still there"
 
+# A checkpoint that cannot be fetched is nobody's failure: the task is given back, retries untouched, and
+# starts from its checkpoint as soon as that can be had again.
+rm "$folder/go" "$folder/larger" "$folder/read"
+run="$("$vortex" run "$folder/large.yaml" -p folder="$folder" --detach -q)"
+eventually saved 20971520
+sql() { sqlite3 -cmd '.timeout 5000' "$data/vortex.db" "$1"; }
+sql 'CREATE TABLE hidden AS SELECT * FROM checkpoint_pieces; DELETE FROM checkpoint_pieces'
+supervise d
+kill_all c
+given_back() {
+  api "/api/tasks/$run-L0-0/attempts" |
+    jq -e '.attempts | any(.verdict == "given_back" and (.message | contains("could not fetch its checkpoint")))'
+}
+eventually given_back
+[[ "$(sql "SELECT failure_count FROM task_instances WHERE id = '$run-L0-0'")" == 0 ]] ||
+  fail "it was counted as a failure"
+sql 'INSERT INTO checkpoint_pieces SELECT * FROM hidden; DROP TABLE hidden'
+eventually test -s "$folder/read"
+cmp "$folder/written" "$folder/read" || fail "other bytes after it was given back"
+touch "$folder/go"
+"$vortex" runs watch "$run" -q || fail "the run failed"
+
 # A folder is refused aloud.
 "$vortex" exec -q -- sh -c 'mkdir "$VORTEX_CHECKPOINT"; exit 1' && fail "it did not fail"
 run="$(api '/api/runs?limit=1' | jq -r '.runs[0].id')"

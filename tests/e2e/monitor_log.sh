@@ -9,7 +9,7 @@ log="$data/monitor.log"
 has() { grep -q "\"event\":\"$1\"" "$log"; }
 
 "$vortex" worker --server "$url" --name real --count 2 --slots 1 --tuning=testing \
-  --state-dir "$folder/state" --work-dir "$folder/work" >"$folder/worker.log" 2>&1 &
+  --monitoring.log_level=warn --state-dir "$folder/state" --work-dir "$folder/work" >"$folder/worker.log" 2>&1 &
 worker=$!
 trap 'kill "$worker" 2>/dev/null || true; wait "$worker" 2>/dev/null || true; finish' EXIT
 
@@ -49,6 +49,11 @@ eventually has heartbeat_recovered
 kill "$worker"
 wait "$worker" || true
 eventually has worker_exit
+
+# V14: the log level holds for supervisors and workers as well, and their lines look like the controller's.
+grep -Eq '^[0-9T:.-]+Z warning supervisor: real-[12]: was killed by signal 9' "$folder/worker.log" ||
+  fail "the loss of a worker is not a warning in the log of its supervisor"
+! grep -E 'Z (info|debug|trace) ' "$folder/worker.log" || fail "lines below the log level"
 
 # Somebody bends a row while nobody leads; the next leader repairs it.
 api /api/runs -d '{"dag":{"name":"waits","tasks":{"a":{"run":["true"],"queue":"nowhere"}}}}' >/dev/null

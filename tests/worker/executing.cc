@@ -47,7 +47,7 @@ Executing::Executing(Containment containment, const std::function<void(ExecutorC
   config.group = group_;
   config.kill_grace = seconds(20);
   config.look_every = millis(20);
-  config.notice = [this](const std::string& text) { notices.push_back(text); };
+  config.notice = [this](LogLevel, const std::string& text) { notices.push_back(text); };
   if (change) change(config);
   executor.emplace(io, std::move(config), sink,
                    [this](const agent::Input& input) { on_told(input); });

@@ -71,6 +71,7 @@ TEST(Executor, WhatCannotBeStartedIsExplained) {
   std::ofstream(plain) << "no program\n";
   EXPECT_EQ(summary(on.run({"convrt"})), "could not start: program 'convrt' was not found in PATH");
   EXPECT_EQ(on.told[on.last].could_not_start->code, ENOENT);
+  EXPECT_EQ(on.told[on.last].could_not_start->fault, agent::ProcessCouldNotStart::Fault::kTask);
   EXPECT_FALSE(on.told[on.last].started);
   EXPECT_EQ(summary(on.run({plain})),
             fmt::format("could not start: program '{}' is not executable", plain));
@@ -83,9 +84,10 @@ TEST(Executor, WhatCannotBeStartedIsExplained) {
   EXPECT_EQ(summary(on.run({"true"})), "completed ") << "the slot is of use again";
 }
 
-TEST(Executor, MissingRunnerIsATaskThatCouldNotStart) {
+TEST(Executor, MissingRunnerIsATaskThatCouldNotStartByAFaultOfTheWorker) {
   Executing on(Containment::kAuto, [](ExecutorConfig& c) { c.runner = {"/no/such/runner"}; });
   EXPECT_THAT(summary(on.run({"true"})), HasSubstr("no runner could be started"));
+  EXPECT_EQ(on.told[on.last].could_not_start->fault, agent::ProcessCouldNotStart::Fault::kWorker);
   EXPECT_EQ(on.executor->running(), 0U);
 }
 

@@ -87,7 +87,7 @@ Journal::Config config_for(const Receiver& receiver, const TempFolder& folder) {
           .machine = "host",
           .supervisor = "s",
           .controllers = {receiver.client()},
-          .log = [](const std::string&) {}};
+          .log = [](LogLevel, const std::string&) {}};
 }
 
 JournalEntry entry(EventKind kind, const char* reason) {

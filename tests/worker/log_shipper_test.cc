@@ -174,8 +174,8 @@ TEST_F(Shipping, WhatIsLeftOfManyTasksIsBounded) {
   auto away = config({server.port()});
   away.flush_limit = millis(1);
   away.kept_bytes_max = 2500;
-  std::vector<std::string> said;
-  away.log = [&](const std::string& line) { said.push_back(line); };
+  std::vector<LogLevel> said;
+  away.log = [&](LogLevel level, const std::string&) { said.push_back(level); };
   LogShipper shipper(io, away);
   int flushed = 0;
   for (std::uint32_t task = 0; task < 4; ++task) {
@@ -184,7 +184,7 @@ TEST_F(Shipping, WhatIsLeftOfManyTasksIsBounded) {
     shipper.close(attempt, [&] { ++flushed; });
   }
   ASSERT_TRUE(run_until([&] { return flushed == 4; }));
-  EXPECT_EQ(said.size(), 2U) << "two of four fit";
+  EXPECT_EQ(said, (std::vector{LogLevel::kWarn, LogLevel::kWarn})) << "two of four fit";
 }
 
 TEST_F(Shipping, AFloodIsCutToTheRateAndTheEndIsKept) {

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/child.h"
 
 namespace vortex::cli::local {
 
@@ -25,17 +26,8 @@ namespace {
 constexpr Duration kLook = millis(5);
 constexpr int kCouldNotExec = 127;
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  out.reserve(texts.size() + 1);
-  for (std::string& text : texts) out.push_back(text.data());
-  out.push_back(nullptr);
-  return out;
-}
-
 struct Prepared {
-  char** argv;
-  char** environment;
+  ExecTexts& texts;
   const char* log;
   const char* workdir;
   pid_t parent;
@@ -43,10 +35,7 @@ struct Prepared {
 
 // Between fork and exec: only what a signal handler might do as well.
 [[noreturn]] void become(const Prepared& prepared) {
-  ::setpgid(0, 0);
-  sigset_t none;
-  sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  begin_child();
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != prepared.parent) ::_exit(kCouldNotExec);
   const int log = ::open(prepared.log, O_WRONLY | O_CREAT | O_APPEND, 0600);
@@ -55,7 +44,7 @@ struct Prepared {
   ::dup2(log, 1);
   ::dup2(log, 2);
   if (prepared.workdir[0] != '\0' && ::chdir(prepared.workdir) != 0) ::_exit(kCouldNotExec);
-  ::execve(prepared.argv[0], prepared.argv, prepared.environment);
+  ::execve(prepared.texts.argv()[0], prepared.texts.argv(), prepared.texts.environment());
   ::_exit(kCouldNotExec);
 }
 
@@ -80,13 +69,8 @@ std::string own_program() {
 }
 
 std::expected<std::unique_ptr<Process>, std::string> Process::spawn(const ProcessConfig& config) {
-  std::vector<std::string> arguments = config.argv;
-  std::vector<std::string> environment = config.environment;
-  for (char** at = ::environ; *at != nullptr; ++at) environment.emplace_back(*at);
-  const std::vector<char*> argv = pointers(arguments);
-  const std::vector<char*> env = pointers(environment);
-  const Prepared prepared{const_cast<char**>(argv.data()), const_cast<char**>(env.data()),
-                          config.log.c_str(), config.workdir.c_str(), ::getpid()};
+  ExecTexts texts(config.argv, config.environment);
+  const Prepared prepared{texts, config.log.c_str(), config.workdir.c_str(), ::getpid()};
   const pid_t pid = ::fork();
   if (pid == 0) become(prepared);
   if (pid > 0) return std::unique_ptr<Process>(new Process(pid));
@@ -132,9 +116,7 @@ int Process::wait(Duration limit) {
   return exit_code();
 }
 
-int Process::exit_code() const {
-  return WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
-}
+int Process::exit_code() const { return exit_code_of(status_); }
 
 ProcessUse use_of(pid_t pid) {
   ProcessUse use;

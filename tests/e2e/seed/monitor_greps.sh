@@ -1,4 +1,5 @@
 grep "task_timeout" .mahabharatha/monitor.log
+grep "worker_spawn" .mahabharatha/monitor.log
 grep "state_reconcile" .mahabharatha/monitor.log
 grep "level_check" .mahabharatha/monitor.log
 tail -50 .mahabharatha/monitor.log | jq .
