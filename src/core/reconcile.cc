@@ -81,33 +81,38 @@ class Check {
     return true;
   }
 
-  void expect(bool holds, const std::string& what) {
-    if (!holds) findings_.push_back({what});
+  // `what` is called only for a finding: millions of things are looked at and found right.
+  template <class What>
+  void expect(bool holds, What what) {
+    if (!holds) findings_.push_back({what()});
   }
 
   void check_worker(WorkerIx ix) {
     const Worker& worker = state_.workers[ix];
-    const std::string who = "worker '" + worker.info->id.text + "': ";
+    const auto expect_of = [&](bool holds, const char* what) {
+      expect(holds, [&] { return "worker '" + worker.info->id.text + "': " + what; });
+    };
     std::uint32_t held = 0;
     Usage used;
     for (TaskIx t = worker.held.head; t.valid(); t = state_.tasks[t].links.next) {
       const Task& task = state_.tasks[t];
       const Grant* grant = task.grant();
-      expect(grant != nullptr && grant->worker == ix, who + "lists a task that it does not hold");
+      expect_of(grant != nullptr && grant->worker == ix, "lists a task that it does not hold");
       const Resources& demand =
           state_.runs[task.run].plan->node_spec(task.node).requirements.resources;
       used.cpu_milli += demand.cpu_milli;
       used.memory_bytes += demand.memory_bytes;
       ++held;
     }
-    expect(held == worker.held.size, who + "count of held tasks is wrong");
-    expect(used.cpu_milli == worker.used.cpu_milli && used.memory_bytes == worker.used.memory_bytes,
-           who + "resources in use do not match its tasks");
-    expect(worker.leaked == 0, who + "a slot is taken by no task");
-    expect(is_present(worker.state) || held == 0, who + "gone, but holds tasks");
+    expect_of(held == worker.held.size, "count of held tasks is wrong");
+    expect_of(
+        used.cpu_milli == worker.used.cpu_milli && used.memory_bytes == worker.used.memory_bytes,
+        "resources in use do not match its tasks");
+    expect_of(worker.leaked == 0, "a slot is taken by no task");
+    expect_of(is_present(worker.state) || held == 0, "gone, but holds tasks");
     const bool running = worker.state == WorkerState::kRunning;
     const bool idle = worker.state == WorkerState::kIdle;
-    expect((!running || held > 0) && (!idle || held == 0), who + "state does not match its tasks");
+    expect_of((!running || held > 0) && (!idle || held == 0), "state does not match its tasks");
   }
 
   void check_machines() {
@@ -117,9 +122,9 @@ class Check {
       if (is_present(worker.state)) ++present[worker.info->machine];
     }
     for (const auto& [id, machine] : state_.machines) {
-      expect(machine.present == present[id],
-             "machine '" + id.text + "': count of workers is wrong");
-      expect(machine.online == (machine.present > 0), "machine '" + id.text + "': status is wrong");
+      const auto named = [&](const char* what) { return "machine '" + id.text + "': " + what; };
+      expect(machine.present == present[id], [&] { return named("count of workers is wrong"); });
+      expect(machine.online == (machine.present > 0), [&] { return named("status is wrong"); });
     }
   }
 
@@ -147,16 +152,19 @@ class Check {
 
   void judge_node(const Run& run, std::uint32_t index, const NodeCount& count) {
     const NodeRun& node = run.nodes[index];
-    const std::string where = to_text(run.id) + " node " + run.plan->node_spec(index).name + ": ";
-    expect(count.created == node.created, where + "count of tasks is wrong");
-    expect(count.finals == node.finals, where + "count of finished tasks is wrong");
-    expect(count.in_play == node.in_play, where + "count of tasks in play is wrong");
+    const auto expect_of = [&](bool holds, const char* what) {
+      expect(holds, [&] {
+        return to_text(run.id) + " node " + run.plan->node_spec(index).name + ": " + what;
+      });
+    };
+    expect_of(count.created == node.created, "count of tasks is wrong");
+    expect_of(count.finals == node.finals, "count of finished tasks is wrong");
+    expect_of(count.in_play == node.in_play, "count of tasks in play is wrong");
     const auto& map = run.plan->node_spec(index).map;
     const bool limited = map && map->max_parallel > 0;
-    expect(!limited || count.in_play <= map->max_parallel,
-           where + "more in play than max_parallel");
-    expect(node.phase != NodePhase::kDone || count.finals == count.created,
-           where + "done with open tasks");
+    expect_of(!limited || count.in_play <= map->max_parallel, "more in play than max_parallel");
+    expect_of(node.phase != NodePhase::kDone || count.finals == count.created,
+              "done with open tasks");
   }
 
   // Nothing that is held or in backoff may be without a deadline: it could wait for ever.
@@ -165,9 +173,12 @@ class Check {
     const bool must = task.grant() || (queued && queued->place == Queued::Place::kNowhere);
     const bool has = state_.timers.at({TimerKind::kTask, ix.value}).has_value();
     if ((has || !must) && (!has || !is_final(task.state()))) return;
-    const std::string where = to_text(run.id) + " task " + std::to_string(task.index) + ": ";
-    expect(has || !must, where + "a task that needs a deadline has none");
-    expect(!has || !is_final(task.state()), where + "a finished task has a deadline");
+    const auto named = [&](const char* what) {
+      return to_text(run.id) + " task " + std::to_string(task.index) + ": " + what;
+    };
+    expect(has || !must, [&] { return named("a task that needs a deadline has none"); });
+    expect(!has || !is_final(task.state()),
+           [&] { return named("a finished task has a deadline"); });
   }
 
   void check_run(const Run& run) {
@@ -188,11 +199,14 @@ class Check {
       ++nodes_open;
       ++open[run.plan->nodes[i].level];
     }
-    expect(nodes_open == run.nodes_open, to_text(run.id) + ": count of open nodes is wrong");
-    expect(made == run.made, to_text(run.id) + ": count of tasks by state is wrong");
-    expect(open == run.level_open, to_text(run.id) + ": open nodes by level are wrong");
+    const auto expect_of = [&](bool holds, const char* what) {
+      expect(holds, [&] { return to_text(run.id) + ": " + what; });
+    };
+    expect_of(nodes_open == run.nodes_open, "count of open nodes is wrong");
+    expect_of(made == run.made, "count of tasks by state is wrong");
+    expect_of(open == run.level_open, "open nodes by level are wrong");
     for (std::uint32_t level = 0; level < run.levels_passed; ++level) {
-      expect(open[level] == 0, to_text(run.id) + ": level marked done with open tasks");
+      expect_of(open[level] == 0, "level marked done with open tasks");
     }
   }
 
@@ -201,7 +215,7 @@ class Check {
       const TaskClass& cls = state_.ready[ClassIx{i}];
       std::uint32_t listed = 0;
       for (const PriorityList& list : cls.lists) listed += list.tasks.size;
-      expect(listed == cls.ready, "a ready list does not match its count");
+      expect(listed == cls.ready, [] { return "a ready list does not match its count"; });
     }
   }
 
@@ -224,7 +238,9 @@ class Check {
         std::get<Queued>(head.phase).keep_away || on_last_try(state_.policy, head);
     const bool simple = need.labels.empty() && need.runtime.empty() && need.worker.empty() &&
                         need.resources == Resources{} && !stays_away;
-    expect(!simple, "a ready task waits in queue '" + queue.name + "' beside a worker with room");
+    expect(!simple, [&] {
+      return "a ready task waits in queue '" + queue.name + "' beside a worker with room";
+    });
   }
 
   const State& state_;

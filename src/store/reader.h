@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/time.h"
+#include "model/commit.h"
 #include "model/ids.h"
 #include "model/rows.h"
 #include "model/states.h"
-#include "model/commit.h"
 #include "store/error.h"
 
 namespace vortex::store {
@@ -67,6 +67,31 @@ struct TaskFilter {
   std::optional<std::string> node;  // by name; only together with `run`, else kBadRequest
   std::optional<WorkerId> worker;   // tasks it holds
 };
+
+// What memory and the database must agree on about a run and its tasks, read in bulk.
+struct TaskSpan {  // tasks [first, end) of a run
+  RunId run;
+  std::uint32_t first = 0;
+  std::uint32_t end = 0;
+};
+struct TaskMark {
+  std::uint32_t index = 0;
+  TaskState state = TaskState::kWaiting;
+  Epoch epoch;
+  std::string worker;  // of a task that is held
+};
+struct RunMarks {
+  bool is_there = false;
+  std::string damage;  // set: the run's row cannot be read, and nothing else is given
+  RunState state = RunState::kRunning;
+  RunEnding ending = RunEnding::kNone;
+  bool paused = false;
+  std::uint32_t levels_passed = 0;
+  TaskCounts made{};
+  std::vector<TaskMark> tasks;  // by index; damaged rows are left out
+};
+// How closely rows are looked at: damage in a column that is not read is not seen.
+enum class Look : std::uint8_t { kMarks, kWholeRows };
 
 struct WorkerView {
   WorkerRow row;
@@ -164,6 +189,9 @@ class Reader {
   virtual Result<Page<TaskView>> tasks(const TaskFilter& filter,
                                        const PageRequest& page) = 0;  // by run and index
   virtual Result<std::optional<TaskView>> task(TaskId id) = 0;
+  // One for each span, all from one snapshot. Without the tasks of a run that has no row.
+  virtual Result<std::vector<RunMarks>> marks(const std::vector<TaskSpan>& spans, Look look) = 0;
+  virtual Result<std::vector<RunId>> running(std::uint32_t limit) = 0;  // oldest first
   virtual Result<std::optional<TaskDataRow>> task_data(TaskId id) = 0;
   virtual Result<std::vector<AttemptRow>> attempts(TaskId id) = 0;  // oldest first, at most 1,000
   virtual Result<LogText> log(const LogRequest& request) = 0;

@@ -281,6 +281,42 @@ TEST_P(StoreTest, HeldTasksAreThoseHandedOutAndNotFinished) {
   EXPECT_EQ(reader->tasks(filter, {})->items.size(), 1U);
 }
 
+TEST_P(StoreTest, M04_MarksSayWhatTheRowsSay) {
+  Commit made = commit();
+  RunRow run = run_row(1, sample_plan("thumbs"));
+  run.levels_passed = 1;
+  run.paused = true;
+  add_run(made.rows, run);
+  TaskRow& held = made.rows.tasks[3];
+  held.state = TaskState::kScheduled;
+  held.epoch = {7};
+  held.worker = WorkerId("w1");
+  held.incarnation = {1};
+  add_run(made.rows, run_row(2, sample_plan("other")));
+  put(made);
+  put_run(finished(run_row(4, sample_plan("ended")), kT0), TaskState::kCompleted);
+  for (const Look look : {Look::kMarks, Look::kWholeRows}) {
+    const auto marks = bed.reader()->marks({{{1}, 1, 4}, {{3}, 0, 5}, {{2}, 0, 5}}, look);
+    ASSERT_TRUE(marks) << marks.error().detail;
+    ASSERT_EQ(marks->size(), 3U);
+    const RunMarks& first = marks->front();
+    EXPECT_TRUE(first.is_there && first.paused);
+    EXPECT_EQ(first.levels_passed, 1U);
+    EXPECT_EQ(first.state, RunState::kRunning);
+    EXPECT_EQ(first.made, made.rows.runs.front().made);
+    ASSERT_EQ(first.tasks.size(), 3U) << "tasks 1 to 3";
+    EXPECT_EQ(first.tasks[0].index, 1U);
+    EXPECT_EQ(first.tasks[0].state, TaskState::kQueued);
+    EXPECT_EQ(first.tasks[2].state, TaskState::kScheduled);
+    EXPECT_EQ(first.tasks[2].epoch, Epoch{7});
+    EXPECT_EQ(first.tasks[2].worker, "w1");
+    EXPECT_FALSE((*marks)[1].is_there);
+    EXPECT_EQ((*marks)[2].tasks.size(), 5U) << "none of the run after it";
+  }
+  EXPECT_EQ(bed.reader()->running(100).value(), (std::vector<RunId>{{1}, {2}}));
+  EXPECT_EQ(bed.reader()->running(1).value(), (std::vector<RunId>{{1}}));
+}
+
 TEST_P(StoreTest, TwoRunsCanNotHaveOneKey) {
   put_run(run_row(1, sample_plan("thumbs"), "once"));
   Commit made = commit();

@@ -102,6 +102,22 @@ class MemoryReader final : public Reader {
     return TaskView{found->second.row, found->second.name};
   }
 
+  Result<std::vector<RunMarks>> marks(const std::vector<TaskSpan>& spans, Look) override {
+    const Lock lock(shared_.mutex);
+    std::vector<RunMarks> all;
+    for (const TaskSpan& span : spans) all.push_back(marks_in(tables_, span));
+    return all;
+  }
+
+  Result<std::vector<RunId>> running(std::uint32_t limit) override {
+    const Lock lock(shared_.mutex);
+    std::vector<RunId> ids;
+    for (const auto& [id, run] : tables_.runs) {
+      if (run.state == RunState::kRunning && ids.size() < limit) ids.push_back(id);
+    }
+    return ids;
+  }
+
   Result<std::optional<TaskDataRow>> task_data(TaskId id) override {
     const Lock lock(shared_.mutex);
     if (tables_.is_doomed(id)) return std::optional<TaskDataRow>{};

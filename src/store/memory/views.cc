@@ -109,6 +109,26 @@ std::vector<TaskView> tasks_in(const Tables& tables, const TaskFilter& filter) {
   return views;
 }
 
+RunMarks marks_in(const Tables& tables, const TaskSpan& span) {
+  RunMarks marks;
+  const auto found = tables.runs.find(span.run);
+  if (found == tables.runs.end()) return marks;
+  const RunRow& run = found->second;
+  marks.is_there = true;
+  marks.state = run.state;
+  marks.ending = run.ending;
+  marks.paused = run.paused;
+  marks.levels_passed = run.levels_passed;
+  marks.made = run.made;
+  for (auto at = tables.tasks.lower_bound({.run = span.run, .index = span.first, .level = 0});
+       at != tables.tasks.end() && at->first.run == span.run && at->first.index < span.end; ++at) {
+    const TaskRow& row = at->second.row;
+    marks.tasks.push_back(
+        {row.id.index, row.state, row.epoch, is_held(row.state) ? row.worker.text : std::string()});
+  }
+  return marks;
+}
+
 std::vector<WorkerView> workers_in(const Tables& tables, const WorkerFilter& filter) {
   std::vector<WorkerView> views;
   for (const auto& [id, row] : tables.workers) {

@@ -15,6 +15,7 @@ LogText text_of(const StoredLog& log, const LogRequest& request);
 
 std::vector<RunView> runs_in(const Tables& tables, const RunFilter& filter);
 std::vector<TaskView> tasks_in(const Tables& tables, const TaskFilter& filter);
+RunMarks marks_in(const Tables& tables, const TaskSpan& span);
 std::vector<WorkerView> workers_in(const Tables& tables, const WorkerFilter& filter);
 std::vector<RecoveryView> recoveries_in(const Tables& tables, const RecoveryFilter& filter);
 std::vector<RecoveryItemRow> items_in(const Tables& tables, RecoveryId recovery);

@@ -2,7 +2,8 @@
 // Reads a SQLite store to show it, on a connection of its own that never writes or checkpoints.
 //
 // One thread at a time. An answer made of several statements is read from one snapshot. The lists
-// are spread over read_runs.cc, read_tasks.cc, read_recoveries.cc, read_fleet.cc and read_logs.cc.
+// are spread over read_runs.cc, read_tasks.cc, read_recoveries.cc, read_fleet.cc and read_logs.cc;
+// read_marks.cc is for the thorough check.
 
 #include <map>
 #include <memory>
@@ -42,6 +43,8 @@ class SqliteReader final : public Reader {
   Result<PlanPtr> plan(std::uint64_t digest) override;
   Result<Page<TaskView>> tasks(const TaskFilter& filter, const PageRequest& page) override;
   Result<std::optional<TaskView>> task(TaskId id) override;
+  Result<std::vector<RunMarks>> marks(const std::vector<TaskSpan>& spans, Look look) override;
+  Result<std::vector<RunId>> running(std::uint32_t limit) override;
   Result<std::optional<TaskDataRow>> task_data(TaskId id) override;
   Result<std::vector<AttemptRow>> attempts(TaskId id) override;
   Result<LogText> log(const LogRequest& request) override;
@@ -72,6 +75,8 @@ class SqliteReader final : public Reader {
   Statement& tasks_in_state(TaskState state);
   Result<Page<TaskView>> walk_tasks(const TaskKeys& keys, std::optional<TaskState> state,
                                     std::uint32_t limit);
+  Result<void> mark_run(RunId run, Look look, RunMarks& out);
+  Result<void> mark_tasks(const TaskSpan& span, Look look, RunMarks& out);
   Result<bool> is_doomed(RunId run);
   Result<void> read_bytes(std::int64_t key, const LogRequest& request, LogText& into);
 

@@ -17,9 +17,12 @@ struct ReaderStatements {
   Statement runs_by_dag;
   Statement runs_by_label;
   Statement one_run;
+  Statement run_marks;
+  Statement running_runs;
   Statement digest_of_run;
   Statement spec;
   Statement tasks_by_key;
+  Statement task_marks;
   Statement tasks_of_worker;
   Statement one_task;
   Statement one_task_data;

@@ -24,10 +24,12 @@ Enum take_text(Rows& rows, Enum last) {
 
 }  // namespace
 
+TaskState take_task_state(Rows& rows) { return take_text(rows, TaskState::kSkipped); }
+
 TaskRow take_task(Rows& rows) {
   TaskRow row;
   const std::int64_t key = rows.number();
-  row.state = take_text(rows, TaskState::kSkipped);
+  row.state = take_task_state(rows);
   if (rows.is_null()) {
     rows.skip();
   } else {

@@ -28,6 +28,7 @@ CounterRow take_counters(Rows& rows);
 
 Labels take_labels(Rows& rows);
 RunState take_run_state(Rows& rows);
+TaskState take_task_state(Rows& rows);
 TaskCounts take_counts(Rows& rows);
 // A column of numbers that stand for the values of an enum.
 template <class Enum>

@@ -36,6 +36,14 @@ ORDER BY l0.run_id DESC LIMIT ?5;
 -- name: one_run_view
 SELECT @run_view@ FROM runs r LEFT JOIN dag_specs s ON s.digest = r.digest WHERE r.run_id = ?1;
 
+-- name: run_marks
+SELECT r.state, r.ending, r.paused, r.levels_passed, r.waiting, r.queued, r.scheduled, r.running,
+  r.completed, r.failed, r.cancelled, r.skipped
+FROM runs r WHERE r.run_id = ?1;
+
+-- name: running_runs
+SELECT r.run_id FROM runs r WHERE r.state = 'Running' ORDER BY r.run_id LIMIT ?1;
+
 -- name: digest_of_run
 SELECT digest FROM runs WHERE run_id = ?1;
 

@@ -16,6 +16,11 @@ SELECT @task_view@ FROM task_instances t
 WHERE t.task_key >= ?1 AND t.task_key < ?2 AND @task_kept@
 ORDER BY t.task_key LIMIT ?3;
 
+-- The first columns of the row: no more of it is touched. Values: first key, end of keys.
+-- name: task_marks
+SELECT t.task_key, t.state, t.epoch, t.worker_id FROM task_instances t
+WHERE t.task_key >= ?1 AND t.task_key < ?2 ORDER BY t.task_key;
+
 -- name: tasks_by_state
 SELECT @task_view@ FROM task_instances t INDEXED BY idx_tasks_state
 WHERE t.state = '{state}' AND t.task_key >= ?1 AND t.task_key < ?2 AND @task_kept@
