@@ -52,7 +52,6 @@ bool put_aside(Context& cx, TaskIx ix) {
   Task const& task = cx.task(ix);
   Run& run = cx.run_of(task);
   if (run.ending != RunEnding::kNone && !planted(PlantedBug::kCancelIgnoredAfterRequeue)) {
-    REACHED("core: cancelled task met at the head of a queue");
     cancel_task(cx, ix);
     return true;
   }

@@ -82,6 +82,9 @@ void on_acquire_lease(Context& cx, const AcquireLease& command) {
   }
   // The holder itself may ask again, after a lost answer: it gets a new epoch, the old one is void.
   Entry& entry = entry_for(cx.state, command.partition);
+  // Its time was up before the timer came to say so.
+  const bool over = !entry.second.holder.empty() && entry.second.expires_at <= cx.now;
+  if (over) tell(cx, EventKind::kLeaseExpired, command.partition, entry.second, Severity::kWarning);
   entry.second.holder = command.agent;
   entry.second.epoch = entry.second.epoch.next();
   entry.second.expires_at = cx.now + cx.state.policy.partition_lease;

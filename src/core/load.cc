@@ -87,8 +87,9 @@ Phase phase_from(Context& cx, const TaskRow& row, const NodeSpec& spec, WorkerIx
       running.started_at = cx.state.clock.judged(row.started_at);
       running.progress_at = cx.judged;
       running.percent = row.percent;
-      running.watched =
-          spec.stale_after || cx.state.policy.stale_for_all || row.percent > 0 || !row.step.empty();
+      const bool spoke = row.percent > 0 || !row.step.empty();
+      running.watched = spec.stale_after || cx.state.policy.stale_for_all ||
+                        (spoke && spec.stale_counts.progress);
       return running;
     }
     default:

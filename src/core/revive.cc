@@ -25,8 +25,11 @@ void reopen_node(Run& run, std::uint32_t index) {
   ++run.level_open[level];
   // What already runs on higher levels is not called back; what has not started waits again.
   run.levels_passed = std::min(run.levels_passed, level);
+  run.levels_known = run.levels_passed;  // when it completes once more, that is told once more
   for (const std::uint32_t later : run.plan->nodes[index].needed_by) {
     NodeRun& next = run.nodes[later];
+    // What its needs said is open again: it is judged anew when this one ends.
+    if (next.phase == NodePhase::kGated) next.phase = NodePhase::kPending;
     --next.needs_done;
     if (node.outcome == NodeOutcome::kSuccess) --next.needs_ok;
     if (node.outcome == NodeOutcome::kFailed || node.outcome == NodeOutcome::kCancelled) {
@@ -48,7 +51,15 @@ void unskip_tasks(Context& cx, Run& run, std::uint32_t index) {
   --node.skipped;
 }
 
-// Everything that was skipped, directly or further down, waits for its needs again.
+// Whether the node may still start, as its needs stand now.
+bool has_hope(const Run& run, std::uint32_t index) {
+  const auto needs = static_cast<std::uint32_t>(run.plan->nodes[index].needs.size());
+  return judge_rule(run.plan->node_spec(index).trigger, needs, run.nodes[index]) !=
+         RuleSays::kNever;
+}
+
+// Everything that was skipped, directly or further down, waits for its needs again; not what other
+// ends rule out as well. A node below is looked at once more with each of its needs that opens.
 void unskip_below(Context& cx, Run& run, std::uint32_t from) {
   std::vector<std::uint32_t> open{from};
   while (!open.empty()) {
@@ -57,12 +68,29 @@ void unskip_below(Context& cx, Run& run, std::uint32_t from) {
     for (const std::uint32_t later : run.plan->nodes[index].needed_by) {
       NodeRun const& next = run.nodes[later];
       const bool skipped = next.phase == NodePhase::kDone && next.outcome == NodeOutcome::kSkipped;
-      if (!skipped) continue;
+      if (!skipped || !has_hope(run, later)) continue;
       reopen_node(run, later);
       unskip_tasks(cx, run, later);
       open.push_back(later);
     }
   }
+}
+
+// A map that has made no item yet is judged anew: in the rows it has not begun, so a load would let it
+// wait for the need, or the level, that has just been opened again.
+void judge_unmade_anew(Context& cx, RunIx ix) {
+  Run& run = cx.run(ix);
+  std::vector<std::uint32_t> unmade;
+  for (const std::uint32_t index : run.expanding) {
+    NodeRun& node = run.nodes[index];
+    if (node.created > 0 || node.phase != NodePhase::kActive) continue;
+    node.phase = NodePhase::kPending;
+    unmade.push_back(index);
+  }
+  if (unmade.empty()) return;
+  REACHED("core: map without an item judged anew");
+  std::erase_if(run.expanding, [&](std::uint32_t i) { return run.nodes[i].created == 0; });
+  for (const std::uint32_t index : unmade) consider_node(cx, ix, index);
 }
 
 bool still_failed(const Run& run) {
@@ -101,6 +129,7 @@ void revive(Context& cx, TaskIx ix, EventKind why) {
   --node.failed;
   lift_stop(cx, task.run, task.node);
   if (was_done) unskip_below(cx, run, task.node);
+  if (was_done) judge_unmade_anew(cx, task.run);
   run.any_failed = still_failed(run);
   close_letter(cx, cx.id_of(task), DeadLetterState::kRedriven);
   task.epoch = task.epoch.next();

@@ -18,8 +18,6 @@ namespace vortex::core {
 
 namespace {
 
-constexpr std::uint32_t kSlotsMax = 100'000;
-
 bool is_malformed(const SyncRequest& body) {
   if (body.seq == 0 || body.slots > kSlotsMax * (1 + kAheadPerSlotMax) || body.wait < Duration{})
     return true;
@@ -280,9 +278,12 @@ void on_unsent(Context& cx, const Unsent& command) {
   for (const Attempt& attempt : command.left_out) {
     const TaskIx task = find_attempt(cx, attempt, ix);
     if (!task.valid() || command.mark.term != cx.state.term) continue;
-    // An earlier answer may have carried it: then the worker must name it, as ever.
+    // An earlier answer may have carried it, or a later one that was made meanwhile: then the
+    // worker must name it, as ever.
     Grant& grant = *cx.task(task).grant();
-    if (grant.sent_in == command.mark.reply) grant.sent_in = 0;
+    if (grant.sent_in != command.mark.reply || grant.acked) continue;
+    const bool last = cx.worker(ix).last_reply == command.mark.reply;
+    grant.sent_in = last ? 0 : command.mark.reply + 1;
   }
   update_offer(cx, ix);
 }

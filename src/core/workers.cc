@@ -17,7 +17,6 @@ namespace vortex::core {
 
 namespace {
 
-constexpr std::uint32_t kSlotsMax = 100'000;
 constexpr std::size_t kIdBytesMax = 200;
 
 std::string what_is_wrong(const WorkerInfo& info) {

@@ -7,6 +7,8 @@
 
 namespace vortex::core {
 
+constexpr std::uint32_t kSlotsMax = 100'000;  // of one worker
+
 void on_register(Context& cx, const RegisterWorker& command);
 void on_drain_worker(Context& cx, const DrainWorker& command);
 void on_cordon_worker(Context& cx, const CordonWorker& command);

@@ -225,5 +225,45 @@ TEST_F(EvidenceTest, A05_AQuietWorkerIsProbedAtTheHealthPass) {
   complete(w, take_assignment(w));
 }
 
+TEST_F(EvidenceTest, EverySuspicionIsToldOnceWithItsReason) {
+  Hand& w = join(probed("w"));
+  cut(w);
+  take_probe();
+  EXPECT_EQ(text(take(EventKind::kHeartbeatStale), "reason"), "its connection closed");
+  step(ProbeResult{w.id(), w.incarnation, ProbeOutcome::kTimedOut});
+  EXPECT_EQ(count(EventKind::kHeartbeatStale), 0u);
+}
+
+TEST_F(EvidenceTest, HeartbeatsAreWrittenOncePerHalfAnInterval) {
+  Hand& w = join("w");
+  const Instant first = now;
+  EXPECT_EQ(row(w).last_heartbeat, first);
+  advance(policy.heartbeat_interval / 2 - micros(1));
+  report(w, {});
+  EXPECT_EQ(row(w).last_heartbeat, first);
+  advance(micros(1));
+  report(w, {});
+  EXPECT_EQ(row(w).last_heartbeat, now);
+}
+
+TEST_F(EvidenceTest, ThatASuspectedWorkerWasHeardAgainIsWrittenAtOnce) {
+  Hand& w = join(probed("w"));
+  cut(w);
+  take_probe();
+  EXPECT_TRUE(row(w).suspect);
+  w.silent = false;
+  report(w, {});
+  EXPECT_FALSE(row(w).suspect);
+  take(EventKind::kHeartbeatRecovered);
+}
+
+TEST_F(EvidenceTest, NobodyWhoHasACallOpenOrSpokeLatelyIsProbed) {
+  join(probed("open"));
+  Hand& gone = join(probed("gone"));
+  kill(gone);
+  advance(policy.health_check_interval * 3);
+  EXPECT_TRUE(probes.empty());
+}
+
 }  // namespace
 }  // namespace vortex::core

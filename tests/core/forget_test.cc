@@ -139,5 +139,77 @@ TEST_F(Forget, AForgottenLeaseNeverGivesAnEpochBack) {
   ignore_everything_from_here();
 }
 
+TEST_F(Forget, AFreeLeaseIsKeptForItsTimeAndThenForgottenWithAnEvent) {
+  const PartitionKey key{"orders", 7};
+  advance(policy.reconcile_interval);  // a pass is now, and again whenever an hour is over
+  acquire(key, "a");
+  ask_done(ReleaseLease{{}, key, AgentId("a"), {1}});
+  advance(hours(1) - micros(1));
+  EXPECT_TRUE(mirror.leases.contains(key));
+  EXPECT_EQ(count(EventKind::kLeaseForgotten), 0u);
+  advance(micros(1));
+  EXPECT_FALSE(mirror.leases.contains(key));
+  EXPECT_FALSE(state->leases.contains(key));
+  const Event forgotten = take(EventKind::kLeaseForgotten);
+  EXPECT_EQ(text(forgotten, "topic"), "orders");
+  EXPECT_EQ(number(forgotten, "epoch"), 1);
+}
+
+TEST_F(Forget, ThePlaceOfAForgottenLeaseServesAnotherPartition) {
+  for (const std::uint32_t i : {1u, 2u}) {
+    acquire({"old", i}, "a");
+    ask_done(ReleaseLease{{}, {"old", i}, AgentId("a"), {1}});
+  }
+  long_time();
+  EXPECT_EQ(take_all(EventKind::kLeaseForgotten).size(), 2u);
+  const std::size_t places = state->partitions.size();
+  acquire({"new", 1}, "b");
+  advance(seconds(10));
+  acquire({"new", 2}, "c");
+  EXPECT_EQ(state->partitions.size(), places);
+  // Each has a place, and so a deadline, of its own.
+  advance(seconds(20));
+  EXPECT_TRUE(mirror.leases.at({"new", 1}).holder.empty());
+  EXPECT_EQ(mirror.leases.at({"new", 2}).holder, AgentId("c"));
+  advance(seconds(10));
+  EXPECT_TRUE(mirror.leases.at({"new", 2}).holder.empty());
+}
+
+TEST_F(Forget, OnePassForgetsTwoHundredLeasesAtMost) {
+  expect_clean = false;  // checking all of them after every step takes too long
+  for (std::uint32_t i = 0; i < 250; ++i) {
+    acquire({"orders", i}, "a");
+    ask_done(ReleaseLease{{}, {"orders", i}, AgentId("a"), {1}});
+  }
+  std::size_t least = mirror.leases.size();
+  std::vector<std::size_t> left;
+  for (int i = 0; i < 65 * 60 && !mirror.leases.empty(); ++i) {
+    advance(seconds(1));
+    if (mirror.leases.size() < least) left.push_back(least = mirror.leases.size());
+  }
+  EXPECT_EQ(left, (std::vector<std::size_t>{50, 0}));
+  EXPECT_EQ(take_all(EventKind::kLeaseForgotten).size(), 250u);
+}
+
+class KeepsLeases : public LifeTest {
+ protected:
+  static Policy keeping() {
+    Policy policy = test_policy();
+    policy.retain_leases = Duration{};
+    return policy;
+  }
+  KeepsLeases() : LifeTest(keeping()) {
+    ignore({EventKind::kLeaseAcquired, EventKind::kLeaseReleased});
+  }
+};
+
+TEST_F(KeepsLeases, ARetentionOfZeroKeepsFreeLeasesForEver) {
+  const PartitionKey key{"orders", 7};
+  ask<LeaseGranted>(AcquireLease{{}, key, AgentId("a")});
+  ask_done(ReleaseLease{{}, key, AgentId("a"), {1}});
+  for (int i = 0; i < 30; ++i) advance(minutes(1));
+  EXPECT_TRUE(mirror.leases.contains(key));
+}
+
 }  // namespace
 }  // namespace vortex::core

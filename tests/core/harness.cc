@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/durable.h"
 #include "core/load.h"
 #include "core/reconcile.h"
 #include "core/step.h"
@@ -88,11 +89,21 @@ void World::check_whole_state() {
   }
 }
 
+// Reading all rows again after every step would take too long for the tests with very many of them.
+void World::check_reload() {
+  constexpr std::uint32_t kRowsMax = 200;
+  if (!expect_clean || state->tasks.slots() > kRowsMax || state->journals.size() > kRowsMax) return;
+  for (const std::string& told : reload_differences(*state, mirror.image())) {
+    ADD_FAILURE() << told;
+  }
+}
+
 Effects World::raw(const Command& command) {
   Effects fx = core::step(*state, command, now);
   check_whole_state();
   Effects out = fx;
   record(fx);
+  check_reload();
   return out;
 }
 
@@ -297,6 +308,10 @@ void World::cut(Hand& hand) {
   EXPECT_NE(call.value, 0u) << "no call of it is open";
   calls_.erase(call);
   step(ConnectionLost{hand.id(), hand.incarnation, call});
+}
+
+void World::forget_request(RunId run) {
+  mirror.runs.at(run).request = std::make_shared<const RunRequest>();
 }
 
 RunId World::submit(DagSpec spec) {

@@ -4,7 +4,7 @@
 // It records everything the core sends out, and everything must be accounted for by the end of the
 // test: replies, events, probes, self checks, and what each worker was told. After every step the
 // whole-state check must find nothing. Rows go into a mirror, from which the core can be loaded
-// again at any moment.
+// again at any moment; after every step such a load must know all that memory knows.
 
 #include <cstdint>
 #include <deque>
@@ -111,6 +111,8 @@ class World {
   void hush(Hand& hand) { hand.silent = true; }
 
   RunId submit(DagSpec spec);
+  // Retention removed the run: its key is nowhere in the store any more.
+  void forget_request(RunId run);
   RunId submit(std::vector<NodeSpec> nodes) { return submit(dag(std::move(nodes))); }
   template <class Wanted>
   Wanted ask(Command command);
@@ -160,6 +162,7 @@ class World {
   void route(Reply reply);
   void absorb(Hand& hand, const SyncReply& reply);
   void check_whole_state();
+  void check_reload();
   void run_shell();
   bool poll_once();
   RequestId next_request() { return {++last_request_}; }

@@ -34,6 +34,7 @@ TEST_F(Leases, S02_ALeaseIsAcquiredRenewedAndReleased) {
   EXPECT_EQ(granted.expires_at, now + seconds(30));
   advance(seconds(20));
   EXPECT_EQ(renew("a", granted.epoch).expires_at, now + seconds(30));
+  EXPECT_EQ(lease().expires_at, now + seconds(30)) << "a renewal is durable when it is answered";
   advance(seconds(20));
   ask<LeaseGranted>(CheckLease{{}, key_, AgentId("a"), granted.epoch});
   ask_done(ReleaseLease{{}, key_, AgentId("a"), granted.epoch});
@@ -60,6 +61,16 @@ TEST_F(Leases, S02_ExpiryIsAbsoluteEvenWhileWeAreAway) {
   vanish(seconds(31));
   EXPECT_EQ(acquire("b").epoch, (Epoch{2}));
   expect_fenced("a", {1});
+}
+
+TEST_F(Leases, S02_ExpiryIsToldAlsoWhenTheNextHolderIsFasterThanTheTimer) {
+  acquire("a");
+  vanish(seconds(31));
+  acquire("b");
+  const auto told = take_all(EventKind::kLeaseExpired);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].data[2].second, EventValue("a"));
+  EXPECT_EQ(lease().holder, AgentId("b"));
 }
 
 TEST_F(Leases, S03_AFormerHolderIsToldAndCanChangeNothing) {
@@ -103,6 +114,52 @@ TEST_F(Leases, S02_AnExpiryThatPassedBetweenTwoLeadersIsSeen) {
   advance(seconds(1));
   EXPECT_EQ(take_all(EventKind::kLeaseExpired).size(), 1u);
   EXPECT_TRUE(lease().holder.empty());
+}
+
+TEST_F(Leases, S02_ALeaseIsOverAtTheVeryInstantOfItsExpiry) {
+  const LeaseGranted first = acquire("a");
+  vanish(seconds(30));
+  EXPECT_EQ(now, first.expires_at);
+  expect_fenced("a", first.epoch);
+  EXPECT_EQ(acquire("b").epoch, (Epoch{2}));
+}
+
+TEST_F(Leases, S02_AReleasedLeaseEndsWhenItWasReleased) {
+  const LeaseGranted first = acquire("a");
+  advance(seconds(5));
+  ask_done(ReleaseLease{{}, key_, AgentId("a"), first.epoch});
+  EXPECT_EQ(lease().expires_at, now);
+}
+
+TEST_F(Leases, S02_EveryChangeOfTheHolderIsToldAndOnlyAnExpiryIsAWarning) {
+  const LeaseGranted first = acquire("a");
+  const Event acquired = take(EventKind::kLeaseAcquired);
+  EXPECT_EQ(text(acquired, "topic"), "orders");
+  EXPECT_EQ(number(acquired, "partition"), 7);
+  EXPECT_EQ(text(acquired, "agent"), "a");
+  EXPECT_EQ(number(acquired, "epoch"), 1);
+  ask_done(ReleaseLease{{}, key_, AgentId("a"), first.epoch});
+  const Event released = take(EventKind::kLeaseReleased);
+  EXPECT_EQ(text(released, "agent"), "a");
+  EXPECT_EQ(released.severity, Severity::kInfo);
+  acquire("b");
+  take(EventKind::kLeaseAcquired);
+  advance(seconds(30));
+  const Event expired = take(EventKind::kLeaseExpired);
+  EXPECT_EQ(text(expired, "agent"), "b");
+  EXPECT_EQ(expired.severity, Severity::kWarning);
+}
+
+TEST_F(Leases, S02_EachOfSeveralLeasesExpiresOnItsOwnTimeAfterAReload) {
+  acquire("a");
+  advance(seconds(10));
+  ask<LeaseGranted>(AcquireLease{{}, {"orders", 8}, AgentId("b")});
+  reload();
+  advance(seconds(20));
+  EXPECT_TRUE(lease().holder.empty());
+  EXPECT_EQ(mirror.leases.at({"orders", 8}).holder, AgentId("b"));
+  advance(seconds(10));
+  EXPECT_TRUE(mirror.leases.at({"orders", 8}).holder.empty());
 }
 
 TEST_F(Leases, S07_AGoodbyeReleasesAllLeasesAtOnce) {

@@ -155,6 +155,80 @@ TEST_F(Load, ARunTimeoutIsNotPutOff) {
   EXPECT_EQ(state_of(run), RunState::kFailed);
 }
 
+// After every step these tests compare memory with what a reload would know; here is much of
+// everything in it.
+TEST_F(Load, AFullLifeIsRememberedFieldByField) {
+  ignore_everything_from_here();
+  Hand& w = join("w", 3);
+  Hand& gone = join("gone");
+  NodeSpec m = mapped("m", range(1, 4));
+  m.map->max_parallel = 1;
+  DagSpec spec = dag({with_retries(node("a"), 2), node("b", {"a"}), m});
+  SubmitRun command;
+  command.dag = spec;
+  command.idempotency_key = "k";
+  const RunId run = ask<RunAccepted>(command).run;
+  advance(seconds(3));
+  kill(gone);
+  ask_done(CordonWorker{{}, gone.id(), true});
+  ask<LeaseGranted>(AcquireLease{{}, {"orders", 7}, AgentId("x")});
+  reload();
+  while (!w.assigned.empty()) {
+    const Attempt attempt = take_and_start(w);
+    w.show(attempt, {40, "half way"});
+    report(w, {{attempt, Checkpoint{"c"}}});
+  }
+  advance(policy.heartbeat_interval);
+  reload();
+  const auto held = w.held;
+  ASSERT_FALSE(held.empty());
+  fail(w, held.front().attempt, 7);
+  reload();
+  advance(seconds(5));
+  ask_done(CancelTask{{}, {run, 0}});
+  reload();
+  ask_done(PauseRun{{}, run, true});
+  reload();
+  submit({node("alone")});
+  advance(seconds(1));
+  while (!w.assigned.empty()) fail(w, take_assignment(w), 3);
+  reload();
+  ask_done(CancelRun{{}, run});
+  reload();
+}
+
+TEST_F(Load, EveryWorkerHasItsOwnLeaseUnderANewLeader) {
+  ignore_comings_and_goings();
+  for (const char* name : {"v", "w", "x"}) join(name);
+  reload();
+  advance(seconds(5));
+  report(hands.at("v"), {});
+  report(hands.at("w"), {});
+  hush(hands.at("v"));
+  hush(hands.at("w"));
+  advance(policy.worker_lease - micros(1));
+  EXPECT_NE(state_of(hands.at("v")), WorkerState::kOffline);
+  advance(micros(1));
+  EXPECT_EQ(state_of(hands.at("v")), WorkerState::kOffline);
+  EXPECT_EQ(state_of(hands.at("w")), WorkerState::kOffline);
+  EXPECT_NE(state_of(hands.at("x")), WorkerState::kOffline);
+}
+
+TEST_F(Load, AWorkerThatIsNeverHeardByTheNewLeaderIsLostAfterAFullLease) {
+  ignore_comings_and_goings();
+  for (const char* name : {"v", "w", "x"}) join(name);
+  hush(hands.at("v"));
+  hush(hands.at("w"));
+  advance(seconds(20));
+  reload();
+  advance(policy.worker_lease - micros(1));
+  EXPECT_NE(state_of(hands.at("v")), WorkerState::kOffline);
+  EXPECT_NE(state_of(hands.at("w")), WorkerState::kOffline);
+  advance(micros(1));
+  EXPECT_EQ(state_of(hands.at("v")), WorkerState::kOffline);
+  EXPECT_EQ(state_of(hands.at("w")), WorkerState::kOffline);
+}
+
 class Reconciler : public LifeTest {
  protected:
   Reconciler() { ignore_comings_and_goings(); }

@@ -88,6 +88,60 @@ TEST_F(Operators, ACancelOutranksAnEarlierStop) {
   EXPECT_EQ(state_of({run, 0}), TaskState::kCancelled);
 }
 
+TEST_F(Operators, ACancelOfOneTaskOutranksAStopThatWouldHaveTriedAgain) {
+  Hand& w = join("w");
+  NodeSpec spec = with_retries(node("a"), 3);
+  spec.stale_after = seconds(60);
+  const RunId run = submit({spec});
+  take_and_start(w);
+  advance(seconds(60));
+  EXPECT_EQ(take_stop(w).why, StopOrder::Why::kStale);
+  ask_done(CancelTask{{}, {run, 0}});
+  EXPECT_EQ(row(TaskId{run, 0}).stop, StopReason::kCancel);
+  w.stops.clear();
+  advance(policy.heartbeat_interval);
+  obey(w);
+  EXPECT_EQ(state_of({run, 0}), TaskState::kCancelled);
+}
+
+TEST_F(Operators, ACancelThatIsRepeatedAsksNobodyAgain) {
+  Hand& w = join("w");
+  const RunId run = submit({node("a")});
+  take_and_start(w);
+  ask_done(CancelTask{{}, {run, 0}});
+  take_stop(w);
+  const Effects again = raw(CancelTask{{77}, {run, 0}});
+  take_reply<Done>();
+  EXPECT_EQ(again.replies.size(), 1u) << "only the operator is answered";
+  EXPECT_TRUE(again.rows.tasks.empty());
+  end(w, {{run, 0}, row(TaskId{run, 0}).epoch}, Released{Released::Cause::kStopped});
+  EXPECT_EQ(state_of({run, 0}), TaskState::kCancelled);
+}
+
+TEST_F(Operators, ATaskThatNoAnswerHasCarriedIsCancelledAtOnce) {
+  Hand& w = join("w");
+  hush(w);
+  const RunId run = submit({node("a")});
+  const Attempt a{{run, 0}, {1}};
+  raw(Unsent{{}, w.id(), {state->term, w.ack.reply + 1}, {}, {a}});  // it was too full for it
+  raw(CancelTask{{77}, a.task});
+  take_reply<Done>();
+  EXPECT_EQ(state_of(a.task), TaskState::kCancelled);
+  EXPECT_NE(state_of(run), RunState::kRunning);
+  EXPECT_TRUE(w.stops.empty());
+}
+
+TEST_F(Operators, APauseAndItsEndAreToldOnceEach) {
+  const RunId run = submit({node("a")});
+  ask_done(PauseRun{{}, run, true});
+  ask_done(PauseRun{{}, run, true});
+  EXPECT_EQ(take_all(EventKind::kRunPaused).size(), 1u);
+  EXPECT_EQ(count(EventKind::kRunResumed), 0u);
+  ask_done(PauseRun{{}, run, false});
+  EXPECT_EQ(take_all(EventKind::kRunResumed).size(), 1u);
+  EXPECT_EQ(count(EventKind::kRunPaused), 0u);
+}
+
 TEST_F(Operators, OneTaskCanBeCancelledWithoutItsRun) {
   Hand& w = join("w", 2);
   const RunId run = submit({node("a"), node("b"), node("c", {"a"})});
@@ -192,7 +246,7 @@ TEST_F(Operators, RetryOfAFinishedRunBringsItBackFromItsRows) {
   EXPECT_EQ(mirror.attempts_of({run, 0}).size(), 1u);  // what was complete did not run again
 }
 
-TEST_F(Operators, WhatIsSkippedForAnotherReasonTooIsSkippedAgain) {
+TEST_F(Operators, WhatIsSkippedForAnotherReasonTooStaysSkippedUntilThatIsRetriedAsWell) {
   Hand& w = join("w", 4);
   const RunId run =
       submit({with_retries(node("a"), 0), with_retries(node("b"), 0), node("c", {"a", "b"})});
@@ -200,10 +254,42 @@ TEST_F(Operators, WhatIsSkippedForAnotherReasonTooIsSkippedAgain) {
   fail(w, take_assignment(w));
   ask_done(RetryTask{{}, {run, 0}, image(run)});
   take(EventKind::kTaskRetry);
+  EXPECT_EQ(state_of({run, 2}), TaskState::kSkipped);
+  ask_done(RetryTask{{}, {run, 1}, image(run)});
+  take(EventKind::kTaskRetry);
   EXPECT_EQ(state_of({run, 2}), TaskState::kWaiting);
+  for (int i = 0; i < 3; ++i) complete(w, take_assignment(w));
+  EXPECT_EQ(state_of(run), RunState::kCompleted);
+}
+
+TEST_F(Operators, WhatWaitsBehindABarrierIsJudgedAnewWhenARetryOpensWhatItNeeds) {
+  Hand& w = join("w", 4);
+  NodeSpec c = node("c", {"a"});
+  c.trigger = TriggerRule::kOneFailed;
+  DagSpec spec = dag({with_retries(node("a"), 0), node("b"), c});
+  spec.barrier_levels = true;
+  const RunId run = submit(spec);
+  const Attempt a = take_assignment(w);
+  const Attempt b = take_assignment(w);
+  fail(w, a);
+  EXPECT_EQ(state_of({run, 2}), TaskState::kWaiting);
+  ask_done(RetryTask{{}, {run, 0}, {}});
+  take(EventKind::kTaskRetry);
   complete(w, take_assignment(w));
   EXPECT_EQ(state_of({run, 2}), TaskState::kSkipped);
-  EXPECT_EQ(state_of(run), RunState::kFailed);
+  complete(w, b);
+  EXPECT_EQ(state_of(run), RunState::kCompleted);
+}
+
+TEST_F(Operators, ALevelThatARetryOpenedIsAnnouncedAgainAlsoAfterAFailover) {
+  Hand& w = join("w");
+  const RunId run = submit({with_retries(node("a"), 0), node("b", {"a"})});
+  fail(w, take_assignment(w));
+  EXPECT_EQ(take_all(EventKind::kLevelComplete).size(), 2u);
+  ask_done(RetryTask{{}, {run, 0}, image(run)});
+  take(EventKind::kTaskRetry);
+  for (int i = 0; i < 2; ++i) complete(w, take_assignment(w));
+  EXPECT_EQ(take_all(EventKind::kLevelComplete).size(), 2u);
 }
 
 TEST_F(Operators, RetryInAStoppedMapLetsTheMapGoOn) {
@@ -319,8 +405,27 @@ TEST_F(Operators, OneKeyIsOneRun) {
   EXPECT_EQ(ask<RunAccepted>(first).run, run);
   ask_done(CancelRun{{}, run});
   EXPECT_EQ(ask<RunAccepted>(first).run, run);
+  forget_request(run);
   step(ForgetKey{"key"});
   EXPECT_NE(ask<RunAccepted>(first).run, run);
+}
+
+TEST_F(Operators, ACancelIsDurableBeforeItIsAnsweredAndANewLeaderGoesOnWithIt) {
+  Hand& w = join("w");
+  const RunId run = submit({node("a")});
+  take_and_start(w);
+  raw(CancelRun{{77}, run});
+  EXPECT_EQ(row(run).ending, RunEnding::kCancelled);
+  take_reply<Done>();
+  reload();
+  obey(w);
+  EXPECT_EQ(state_of(run), RunState::kCancelled);
+}
+
+TEST_F(Operators, ATaskBeyondTheLastOneIsUnknown) {
+  const RunId run = submit({node("a"), node("b")});
+  EXPECT_EQ(ask_in_vain(CancelTask{{}, {run, 2}}), RefusalKind::kUnknownTask);
+  EXPECT_EQ(ask_in_vain(CancelTask{{}, {run, 99}}), RefusalKind::kUnknownTask);
 }
 
 }  // namespace

@@ -323,6 +323,39 @@ TEST_F(SyncTest, WhatAnEarlierAnswerCarriedIsStillMissedWhenALaterOneIsFull) {
   complete(w, take_assignment(w));
 }
 
+TEST_F(SyncTest, WhatALaterAnswerCarriedMayRunAlthoughTheFirstWasFull) {
+  Hand& w = join("w");
+  hush(w);
+  const RunId run = submit({node("a")});
+  const Attempt a{{run, 0}, {1}};
+  const ReplyMark first{state->term, w.ack.reply + 1};
+  SyncRequest again;
+  again.worker = w.id();
+  again.incarnation = w.incarnation;
+  again.seq = ++w.seq;
+  again.ack = w.ack;
+  again.slots = 1;
+  raw(Sync{RequestId{777}, again});  // its answer carries the assignment too
+  replies.clear();
+  ask_done(Unsent{{}, w.id(), first, {}, {a}});
+  ask_done(CancelTask{{}, a.task});
+  EXPECT_EQ(row(a.task).state, TaskState::kScheduled) << "the worker is asked to stop it";
+  ignore_everything_from_here();
+}
+
+TEST_F(SyncTest, WhatAWorkerHasStartedIsNotTakenForUnsent) {
+  Hand& w = join("w");
+  submit({node("a")});
+  const Attempt a = take_and_start(w);
+  for (std::uint64_t reply = 1; reply <= w.ack.reply; ++reply) {
+    ask_done(Unsent{{}, w.id(), {state->term, reply}, {}, {a}});
+  }
+  ask_done(CancelTask{{}, a.task});
+  EXPECT_EQ(row(a.task).state, TaskState::kRunning);
+  end(w, take_stop(w).attempt, Released{Released::Cause::kStopped});
+  ignore_everything_from_here();
+}
+
 TEST_F(SyncTest, AnAttemptCanBeAskedAboutWhetherItStillHolds) {
   Hand& w = join("w");
   const RunId run = submit({node("a")});

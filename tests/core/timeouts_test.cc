@@ -288,6 +288,22 @@ TEST_F(Timeouts, M02_SilenceOfATaskThatNeverSpeaksSaysNothing) {
   complete(w, a);
 }
 
+TEST_F(Timeouts, M02_WhatAnEarlierAttemptSaidIsNoProgressOfThisOne) {
+  Hand& w = join("w");
+  const RunId run = submit({node("a")});
+  const Attempt first = take_and_start(w);
+  w.show(first, {10, "loading"});
+  advance(policy.heartbeat_interval);
+  EXPECT_EQ(row(TaskId{run, 0}).step, "loading");
+  end(w, first, Released{Released::Cause::kSelfFenced});
+  const Attempt second = take_and_start(w);
+  EXPECT_EQ(row(TaskId{run, 0}).step, "");
+  reload();
+  advance(minutes(50));
+  EXPECT_TRUE(w.stops.empty());
+  complete(w, second);
+}
+
 TEST_F(Timeouts, M02_WhoAsksForAWatchdogIsWatchedFromTheStart) {
   Hand& w = join("w");
   NodeSpec spec = node("a");
@@ -361,6 +377,37 @@ TEST_F(Timeouts, M02_WhereOnlyOutputCountsProgressDoesNot) {
   take(EventKind::kTaskTimeout);
   advance(seconds(2));
   complete(w, take_assignment(w));
+}
+
+// Its silence says nothing: it was another attempt that spoke, or what it says does not count.
+TEST_F(Timeouts, WhoIsNotWatchedIsNotWatchedAfterAFailoverEither) {
+  ignore_everything_from_here();
+  const auto is_watched = [this](Attempt attempt) {
+    const core::Run& run = state->runs[state->runs.find(attempt.task.run)];
+    return std::get<Running>(state->tasks[run.tasks[attempt.task.index]].phase).watched;
+  };
+  Hand& w = join("w");
+  submit({with_retries(node("a"), 1)});
+  const Attempt first = take_and_start(w);
+  w.show(first, {30, "reading"});
+  advance(policy.heartbeat_interval);
+  EXPECT_TRUE(is_watched(first));
+  fail(w, first);
+  advance(seconds(3));
+  const Attempt second = take_and_start(w);
+  EXPECT_EQ(row(second.task).step, "");
+  reload();
+  EXPECT_FALSE(is_watched(second));
+  complete(w, second);
+
+  NodeSpec writes = node("b");
+  writes.stale_counts = {.progress = false, .output = true};
+  submit({writes});
+  const Attempt third = take_and_start(w);
+  w.show(third, {30, "busy"});
+  advance(policy.heartbeat_interval);
+  reload();
+  EXPECT_FALSE(is_watched(third));
 }
 
 TEST_F(Timeouts, AResultThatArrivesWhileTheStopIsUnderWayStillCounts) {
