@@ -5,15 +5,15 @@
 
 #include <fmt/format.h>
 
+#include "base/reached.h"
 #include "core/reconcile.h"
-#include "core/step.h"
 #include "sim/fact_text.h"
 
 namespace vortex::sim {
 
 namespace {
 
-// The whole state is checked after this many engine turns; every turn would cost too much.
+// The whole state is checked after this many turns of the engine; every turn would cost too much.
 constexpr std::uint32_t kTurnsPerCheck = 40;
 
 void set_request(core::Command& command, RequestId request) {
@@ -22,30 +22,6 @@ void set_request(core::Command& command, RequestId request) {
         if constexpr (requires { c.request; }) c.request = request;
       },
       command);
-}
-
-template <class T>
-void append(std::vector<T>& to, std::vector<T>& from) {
-  if (to.empty()) {
-    to = std::move(from);
-  } else {
-    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-  }
-}
-
-void append_rows(RowBatch& to, RowBatch& from) {
-  append(to.runs, from.runs);
-  append(to.tasks, from.tasks);
-  append(to.task_data, from.task_data);
-  append(to.attempts, from.attempts);
-  append(to.workers, from.workers);
-  append(to.machines, from.machines);
-  append(to.recoveries, from.recoveries);
-  append(to.recovery_items, from.recovery_items);
-  append(to.dead_letters, from.dead_letters);
-  append(to.leases, from.leases);
-  append(to.queues, from.queues);
-  if (from.counters) to.counters = from.counters;
 }
 
 }  // namespace
@@ -62,25 +38,59 @@ Controller::Controller(Scene& scene, std::uint32_t index, FindProbeTarget find_t
 
 void Controller::note(std::string what) { scene_.recorder.note(name_, std::move(what)); }
 
+engine::EngineConfig Controller::engine_config() {
+  const Timings& timings = scene_.setup.timings;
+  engine::EngineConfig config;
+  config.me = ControllerId(name_);
+  config.policy = timings.policy;
+  config.leader_lease = timings.leader_lease;
+  config.leader_pace = timings.leader_lease;
+  config.commit_stalled = timings.store_stalled;
+  config.seed = rng_.next();
+  config.observe = [this](const core::Command& command, const core::Effects& effects) {
+    note_step(command, effects);
+  };
+  return config;
+}
+
 void Controller::boot() {
   if (process_.is_alive()) return;
   process_.begin();
   note("starts");
-  begin_leadership();
+  known_leader_.reset();
+  engine_.emplace(engine_config(), boot_now());
+  tell(engine::Turn{});
 }
 
 void Controller::crash(std::string_view why) {
   if (!process_.is_alive()) return;
   note(fmt::format("dies {}", why));
-  const Term term = state_ ? state_->term : Term{};
-  process_.die();
-  engine_due_ = false;
-  drop_memory();
-  leadership_.reset();
-  lead_wake_at_ = kNever;
+  end_process();
   // The database sees the session end, when it can see anything, and frees the lease at once.
   scene_.network.send(host_, scene_.setup.store_host(),
-                      [this, term] { scene_.store.free_lease(term); });
+                      [this, term = term_] { scene_.store.free_lease(term); });
+}
+
+void Controller::stop(Duration down) {
+  process_.run_in(process_.life(), [this, down] {
+    note("is asked to stop");
+    down_ = down;
+    tell(engine::StopRequested{});
+  });
+}
+
+void Controller::end_process() {
+  process_.die();
+  engine_.reset();
+  turn_due_ = false;
+  wake_at_ = kNever;
+  inbox_.clear();
+  for (const auto& [request, waiter] : std::exchange(waiters_, {})) scene_.board.drop(waiter.line);
+  for (const auto& [line, onward] : std::exchange(passed_on_, {})) scene_.board.hang_up(onward);
+}
+
+void Controller::hint_free() {
+  process_.run_in(process_.life(), [this] { tell(core::lead::Input{core::lead::MayBeFree{}}); });
 }
 
 void Controller::pause() {
@@ -104,7 +114,7 @@ void Controller::line_closed(const LinePtr& line) {
 }
 
 void Controller::take(const LinePtr& line, const core::Command& command) {
-  if (!serves_) {
+  if (!leads()) {
     const bool from_peer = line->caller.value < scene_.setup.controllers;
     const bool knows = known_leader_ && *known_leader_ != index_;
     if (knows && passes_on_ && !from_peer) return pass_on(line, command);
@@ -113,7 +123,11 @@ void Controller::take(const LinePtr& line, const core::Command& command) {
   const RequestId request{next_request_++};
   core::Command numbered = command;
   set_request(numbered, request);
-  waiters_.emplace(request, Waiter{line, numbered});
+  Waiter waiter{line, std::nullopt};
+  if (const auto* sync = std::get_if<core::Sync>(&command)) {
+    waiter.worker.emplace(sync->body.worker, sync->body.incarnation);
+  }
+  waiters_.emplace(request, std::move(waiter));
   enqueue(std::move(numbered));
 }
 
@@ -141,69 +155,82 @@ void Controller::close_line(const LinePtr& line) {
       ++it;
       continue;
     }
-    if (const auto* sync = std::get_if<core::Sync>(&it->second.command)) {
-      enqueue(core::ConnectionLost{sync->body.worker, sync->body.incarnation, it->first});
+    if (const auto& worker = it->second.worker) {
+      enqueue(core::ConnectionLost{worker->first, worker->second, it->first});
     }
     it = waiters_.erase(it);
   }
 }
 
 void Controller::enqueue(core::Command command) {
+  if (!leads()) return;
   inbox_.push_back(std::move(command));
-  wake_engine();
+  take_turn_soon();
 }
 
-void Controller::wake_engine() {
-  if (engine_due_ || !serves_) return;
-  engine_due_ = true;
+void Controller::take_turn_soon() {
+  if (turn_due_) return;
+  turn_due_ = true;
   scene_.agenda.after(rng_.between(micros(5), micros(500)), process_.mine([this] {
-    engine_due_ = false;
-    run_engine();
+    turn_due_ = false;
+    take_turn();
   }));
 }
 
-void Controller::run_engine() {
-  // Two batches are on their way already, or a finished run is being read: the inbox waits.
-  if (!serves_ || waiting_ || reading_image_) return;
-  if (!adoptions_.empty()) return adopt_next();
-  if (inbox_.empty()) return;
-  if (!may_act()) return abandon("the lease to lead is over");
-  Batch batch;
-  for (std::uint32_t n = 0; n < scene_.setup.batch_max && !inbox_.empty(); ++n) {
-    const core::Command command = std::move(inbox_.front());
+void Controller::take_turn() {
+  for (std::uint32_t n = 0; n < scene_.setup.batch_max; ++n) {
+    if (inbox_.empty() || !engine_->wants_asked()) break;
+    engine::Asked asked = std::move(inbox_.front());
     inbox_.pop_front();
-    if (!step_into(batch, command)) return;
+    if (!carry_out(engine_->on(std::move(asked), boot_now()))) return;
   }
-  check_lightly();
-  arm_tick();
-  submit(std::move(batch));
-  if (!inbox_.empty()) wake_engine();
+  feed(engine::Turn{});
+  if (!engine_) return;
+  check_now_and_then();
+  if (!inbox_.empty() && engine_->wants_asked()) take_turn_soon();
 }
 
-bool Controller::step_into(Batch& batch, const core::Command& command) {
-  const Instant now = term_now();
-  core::Effects effects = core::step(*state_, command, now);
-  note_facts(command, effects);
-  if (effects.reload) {
-    scene_.recorder.violation("21 reconciler finds nothing to repair",
-                              "the core asks to be reloaded");
-    abandon("the core asks to be reloaded");
-    return false;
+// What came from outside: the turn that follows is a moment later.
+void Controller::tell(engine::Input input) {
+  feed(std::move(input));
+  if (engine_) take_turn_soon();
+}
+
+void Controller::feed(engine::Input input) {
+  if (!carry_out(engine_->on(std::move(input), boot_now()))) return;
+  if (!engine_->is_done()) return arm_wake();
+  note("has stopped");
+  REACHED("controller stopped on request");
+  end_process();
+  scene_.agenda.after(down_, [this] { boot(); });
+}
+
+// False: it died on the way.
+bool Controller::carry_out(engine::Orders orders) {
+  const std::uint64_t life = process_.life();
+  for (const engine::Order& order : orders) {
+    std::visit([this](const auto& what) { perform(what); }, order);
+    if (life != process_.life()) return false;
   }
-  if (!batch.request) batch.request = std::make_shared<CommitRequest>();
-  batch.request->term = state_->term;
-  batch.request->term_now = now;
-  append_rows(batch.request->rows, effects.rows);
-  append(batch.request->events, effects.events);
-  append(batch.replies, effects.replies);
-  append(batch.probes, effects.probes);
-  batch.self_check = batch.self_check || effects.self_check;
   return true;
 }
 
-void Controller::note_facts(const core::Command& command, const core::Effects& effects) {
+void Controller::arm_wake() {
+  const Instant now = scene_.agenda.now();
+  const Instant wanted = engine_->next_wake();
+  const Instant when =
+      wanted <= boot_now() ? now + micros(1) : std::max(clock_.true_at(wanted), now + micros(1));
+  if (wake_at_ > now && wake_at_ <= when) return;
+  wake_at_ = when;
+  scene_.agenda.at(when, process_.mine([this, when] {
+    if (wake_at_ != when) return;
+    wake_at_ = kNever;
+    take_turn();
+  }));
+}
+
+void Controller::note_step(const core::Command& command, const core::Effects& effects) {
   Recorder& recorder = scene_.recorder;
-  const Instant now = state_->clock.last_seen();
   if (recorder.is_tracing() && !std::holds_alternative<core::Tick>(command)) {
     note(describe(command));
   }
@@ -213,35 +240,22 @@ void Controller::note_facts(const core::Command& command, const core::Effects& e
     const bool refused = std::holds_alternative<SyncRefusal>(reply.body);
     if (reply.request == sync->request && refused) return;
   }
-  recorder.fact(WorkerHeard{state_->term, sync->body.worker, sync->body.incarnation, now});
+  const core::State& state = *engine_->state();
+  recorder.fact(
+      WorkerHeard{state.term, sync->body.worker, sync->body.incarnation, state.clock.last_seen()});
 }
 
-void Controller::arm_tick() {
-  const core::State& state = *state_;
-  const Instant now = term_now();
-  const Instant wanted = std::min(now + state.policy.sweep, state.next_wake());
-  const Duration wait = std::max(wanted - now, micros(1));
-  const Instant when = scene_.agenda.now() + clock_.true_span(wait) + micros(1);
-  if (tick_at_ > scene_.agenda.now() && tick_at_ <= when) return;
-  tick_at_ = when;
-  scene_.agenda.at(when, process_.mine([this, when] {
-    if (tick_at_ != when || !state_) return;
-    tick_at_ = kNever;
-    enqueue(core::Tick{});
-  }));
-}
-
-void Controller::check_lightly() {
+void Controller::check_now_and_then() {
   if (++unchecked_ < kTurnsPerCheck) return;
   unchecked_ = 0;
-  for (const core::Finding& finding : core::check_state(*state_, core::Depth::kLight)) {
-    scene_.recorder.violation("21 reconciler finds nothing to repair", finding.what);
-  }
+  report_findings(core::Depth::kLight);
 }
 
-void Controller::check_thoroughly() {
-  if (!state_) return;
-  for (const core::Finding& finding : core::check_state(*state_, core::Depth::kThorough)) {
+void Controller::check_thoroughly() { report_findings(core::Depth::kThorough); }
+
+void Controller::report_findings(core::Depth depth) {
+  if (state() == nullptr) return;
+  for (const core::Finding& finding : core::check_state(*state(), depth)) {
     scene_.recorder.violation("21 reconciler finds nothing to repair", finding.what);
   }
 }

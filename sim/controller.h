@@ -1,10 +1,9 @@
 #pragma once
-// One controller: the real core and the real leadership logic inside a simulated shell.
+// One controller: the real engine (engine/engine.h) inside a simulated process.
 //
-// Commands wait in the inbox; the engine steps a batch of them, and goes on with the next batch
-// while the first is being written (two in all). What a batch says to the outside leaves only after
-// its commit. On any doubt about a commit, or about who leads, the memory is thrown away, a higher
-// term is taken and everything is loaded again.
+// Calls wait in the inbox; now and then the engine is told a few of them and has its turn, as its
+// thread would do. Its orders go to the simulated store, to those who wait and to workers that are
+// probed. It may die between any two orders.
 
 #include <cstdint>
 #include <deque>
@@ -13,12 +12,13 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
+#include <utility>
 
 #include "core/command.h"
 #include "core/effects.h"
-#include "core/leadership.h"
-#include "core/state.h"
+#include "core/reconcile.h"
+#include "engine/engine.h"
 #include "sim/process.h"
 #include "sim/scene.h"
 
@@ -37,79 +37,84 @@ class Controller : public Callee {
 
   void boot();
   void crash(std::string_view why);
+  // As SIGTERM asks for: commits what was stepped, gives the lead back, ends. Started again later.
+  void stop(Duration down);
   void pause();
   void resume();
   void hint_free();  // the row of the lease may be free
   bool is_alive() const { return process_.is_alive(); }
   bool is_paused() const { return process_.is_paused(); }
-  bool leads() const { return serves_; }
+  bool leads() const { return engine_ && engine_->serves(); }
   HostId host() const { return host_; }
   // The whole-state check at the end of a run; says what it finds.
   void check_thoroughly();
   // Nothing is under way: the committed rows are all there is.
-  bool is_idle() const { return inbox_.empty() && !writing_ && !waiting_; }
-  const core::State* state() const { return state_ ? &*state_ : nullptr; }
+  bool is_idle() const { return inbox_.empty() && (!engine_ || engine_->is_quiet()); }
+  const core::State* state() const { return engine_ ? std::as_const(*engine_).state() : nullptr; }
 
   bool listens() const override { return process_.is_alive(); }
   void receive(const LinePtr& line, const core::Command& command) override;
   void line_closed(const LinePtr& line) override;
 
  private:
-  struct Batch {
-    std::shared_ptr<CommitRequest> request;
-    std::vector<core::Reply> replies;
-    std::vector<core::Probe> probes;
-    bool self_check = false;
-    bool replied = false;  // only a planted bug replies before the commit
-  };
   struct Waiter {
     LinePtr line;
-    core::Command command;  // kept for those that may need the run's image
+    // A parked sync: whose. Its line closing is a hint.
+    std::optional<std::pair<WorkerId, Incarnation>> worker;
   };
 
-  // controller.cc: calls in, and the engine.
+  // controller.cc: calls in, and the engine's turns.
+  engine::EngineConfig engine_config();
   void take(const LinePtr& line, const core::Command& command);
   void pass_on(const LinePtr& line, const core::Command& command);
   void close_line(const LinePtr& line);
   void enqueue(core::Command command);
-  void wake_engine();
-  void run_engine();
-  bool step_into(Batch& batch, const core::Command& command);
-  void note_facts(const core::Command& command, const core::Effects& effects);
-  void arm_tick();
-  void check_lightly();
+  void take_turn_soon();
+  void take_turn();
+  void tell(engine::Input input);
+  void feed(engine::Input input);
+  bool carry_out(engine::Orders orders);
+  void arm_wake();
+  void end_process();
+  void note_step(const core::Command& command, const core::Effects& effects);
+  void check_now_and_then();
+  void report_findings(core::Depth depth);
 
-  // controller_commit.cc: batches to the store, and what follows a commit.
-  void submit(Batch batch);
-  void pump();
-  void on_commit(CommitOutcome outcome);
-  void watch_for_stall(std::uint64_t commit);
-  void tell_store_health(bool writable);
-  bool release(Batch& batch);
-  void reply(const core::Reply& reply);
-  void start_probe(const core::Probe& probe);
-  void start_self_check();
-  bool needs_image(const core::Reply& reply);
-  void adopt_next();
-  void adopt(core::Command& command, const std::shared_ptr<const RunImage>& image);
-  bool crashes_here(const char* where);
-
-  // controller_lead.cc: taking, keeping and giving up the lead.
-  void begin_leadership();
-  void feed_leadership(const core::lead::Input& input);
-  void arm_leadership();
+  // controller_orders.cc: one for each order.
   void perform(const core::lead::TryAcquire& order);
   void perform(const core::lead::Renew& order);
   void perform(const core::lead::Release& order);
-  void perform(const core::lead::StartLoading& order);
-  void perform(const core::lead::StartServing& order);
-  void perform(const core::lead::StepDown& order);
-  void loaded(Term term, const StoreImage& image);
-  bool may_act() const;
-  void abandon(std::string_view why);
-  void drop_memory();
+  void perform(const engine::WriteBatch& order);
+  void perform(const engine::MakeSpace& order);
+  void perform(const engine::ReleaseBatch& order);
+  void perform(const engine::LoadImage& order);
+  void perform(const engine::ReadRun& order);
+  void perform(const engine::FindExpirable& order);
+  void perform(const engine::TakeSlice& order);
+  void perform(const engine::CheckEnded& order);
+  void perform(const engine::Refuse& order);
+  void perform(const engine::RefuseAll& order);
+  void perform(const engine::Loaded& order);
+  void perform(const engine::LoadFailed& order);
+  void perform(const engine::Serves& order);
+  void perform(const engine::SteppedDown& order);
+  void perform(const engine::Doubts& order);
+  void perform(const engine::FoundFenced& order);
+  void perform(const engine::FoundBroken& order);
+  void perform(const engine::StoreStalls& order);
+  void reply(const core::Reply& reply);
+  void start_probe(const core::Probe& probe);
+  void start_self_check();
+  bool crashes_here(const char* where);
+  // A callback for the store: told to the engine if this life of the process is still there.
+  template <class Make>
+  auto telling(Make make) {
+    return [this, make, life = process_.life()](auto answer) {
+      process_.run_in(life, [this, make, answer] { tell(make(answer)); });
+    };
+  }
+
   Instant boot_now() const { return clock_.boot(scene_.agenda.now()); }
-  Instant term_now() const { return term_clock_.now(boot_now()); }
   void note(std::string what);
 
   Scene& scene_;
@@ -122,25 +127,16 @@ class Controller : public Callee {
   std::string name_;
   bool passes_on_ = false;  // a standby that forwards calls, instead of naming the leader
 
-  std::optional<core::Leadership> leadership_;
-  Instant lead_wake_at_ = kNever;
+  std::optional<engine::Engine> engine_;
+  Term term_;  // the newest that was won
   std::optional<std::uint32_t> known_leader_;
-
-  core::lead::TermClock term_clock_;
-  std::optional<core::State> state_;
-  bool serves_ = false;  // the state is loaded and its repairs are durable
   std::deque<core::Command> inbox_;
   std::map<RequestId, Waiter> waiters_;
   std::map<std::uint64_t, LinePtr> passed_on_;  // by the caller's line: ours to the leader
   std::uint64_t next_request_ = 1;
-  bool engine_due_ = false;
-  Instant tick_at_ = kNever;
-  std::optional<Batch> writing_;
-  std::optional<Batch> waiting_;
-  std::uint64_t commits_ = 0;
-  bool store_stalled_ = false;
-  std::deque<core::Command> adoptions_;  // retries that need a finished run's image
-  bool reading_image_ = false;
+  bool turn_due_ = false;
+  Duration down_;  // after it was stopped
+  Instant wake_at_ = kNever;
   std::uint32_t unchecked_ = 0;
 };
 

@@ -61,6 +61,14 @@ struct HashFact {
   void operator()(const ClockBeyondMargin& f) const { add(f.worker.text); }
   void operator()(const HintForged& f) const { add(f.worker, f.incarnation); }
   void operator()(const WorkerHeard& f) const { add(f.worker, f.incarnation), add(f.term_now); }
+  void operator()(const WorkerGiven& f) const {
+    add(f.worker, f.incarnation);
+    for (const Assignment& one : f.assignments) add(one.attempt), add(one.checkpoint);
+  }
+  void operator()(const WorkerSaid& f) const {
+    add(f.worker, f.incarnation);
+    add(f.report.attempt), add(f.report.body.index());
+  }
   void operator()(const FaultsStopped&) const {}
 };
 

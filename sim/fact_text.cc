@@ -103,6 +103,17 @@ std::vector<FactLine> lines_of(const Fact& fact) {
             return one(text_of(f.worker, f.incarnation), "looks closed and refused, but lives");
           },
           [](const WorkerHeard&) { return std::vector<FactLine>{}; },
+          [&](const WorkerGiven& f) {
+            std::vector<FactLine> lines;
+            for (const Assignment& given : f.assignments) {
+              const std::string from =
+                  given.checkpoint.empty() ? "" : ", from checkpoint " + given.checkpoint;
+              lines.push_back(
+                  {text_of(f.worker, f.incarnation), "is given " + text_of(given.attempt) + from});
+            }
+            return lines;
+          },
+          [](const WorkerSaid&) { return std::vector<FactLine>{}; },
           [&](const FaultsStopped&) { return one("world", "faults stop here"); },
       },
       fact);

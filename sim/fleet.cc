@@ -23,6 +23,7 @@ constexpr std::size_t kMarksMax = 1024;
 constexpr std::size_t kJobsMax = 256;
 
 struct KeptFailure {
+  std::atomic<bool> written{false};
   std::uint64_t seed = 0;
   std::array<char, 120> invariant{};
   std::array<char, 600> detail{};
@@ -36,6 +37,7 @@ struct Board {
   std::array<KeptFailure, kFailuresKept> failures;
   std::array<std::atomic<std::uint64_t>, kJobsMax> current{};  // by worker: seed + 1
   std::array<std::atomic<std::uint64_t>, kMarksMax> marks{};
+  std::array<std::atomic<std::uint64_t>, kCommands> calls{};
 };
 
 void keep_failure(Board& board, std::uint64_t seed, const Failure& failure) {
@@ -45,6 +47,19 @@ void keep_failure(Board& board, std::uint64_t seed, const Failure& failure) {
   kept.seed = seed;
   failure.invariant.copy(kept.invariant.data(), kept.invariant.size() - 1);
   failure.detail.copy(kept.detail.data(), kept.detail.size() - 1);
+  kept.written = true;
+}
+
+FailedSeed failed_seed(const KeptFailure& kept) {
+  return {kept.seed, {kept.invariant.data(), kept.detail.data()}};
+}
+
+// Nobody has to wait for the last seed to hear of the first that fails.
+void tell_new(const Board& board, const FleetOrder& order, std::size_t& told) {
+  while (told < kFailuresKept && board.failures[told].written) {
+    if (order.told) order.told(failed_seed(board.failures[told]));
+    ++told;
+  }
 }
 
 void add_marks(Board& board) {
@@ -65,6 +80,7 @@ void add_marks(Board& board) {
     const Twice twice = c.seed % 20 == 0 ? Twice::kYes : Twice::kNo;
     const Outcome outcome = run_checked(c, twice);
     if (outcome.failure) keep_failure(board, c.seed, *outcome.failure);
+    for (std::size_t i = 0; i < kCommands; ++i) board.calls[i] += outcome.calls[i];
     board.current[job] = 0;
     ++board.done;
   }
@@ -90,10 +106,10 @@ FleetReport make_report(const Board& board) {
   report.violations = board.failed.load();
   const std::uint64_t kept = std::min<std::uint64_t>(report.violations, kFailuresKept);
   for (std::uint64_t i = 0; i < kept; ++i) {
-    const KeptFailure& f = board.failures[i];
-    report.failures.push_back({f.seed, {f.invariant.data(), f.detail.data()}});
+    report.failures.push_back(failed_seed(board.failures[i]));
   }
   std::ranges::sort(report.failures, {}, &FailedSeed::seed);
+  for (std::size_t i = 0; i < kCommands; ++i) report.calls[i] = board.calls[i];
   const auto marks = reached_marks();
   for (std::size_t i = 0; i < marks.size(); ++i) report.marks[marks[i].name] += board.marks[i];
   return report;
@@ -109,7 +125,9 @@ FleetReport run_fleet(const FleetOrder& order) {
   std::map<pid_t, std::size_t> jobs;
   const std::size_t count = std::clamp<std::size_t>(order.jobs, 1, kJobsMax);
   for (std::size_t job = 0; job < count; ++job) jobs[start(board, order, job)] = job;
+  std::size_t told = 0;
   while (!jobs.empty()) {
+    tell_new(board, order, told);
     int status = 0;
     const pid_t child = ::waitpid(-1, &status, WNOHANG);
     if (child <= 0) {
@@ -126,6 +144,7 @@ FleetReport run_fleet(const FleetOrder& order) {
     ++board.done;
     jobs[start(board, order, job)] = job;
   }
+  tell_new(board, order, told);
   show_progress(board, order);
   if (::isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\n");
   FleetReport report = make_report(board);

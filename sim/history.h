@@ -16,6 +16,7 @@
 #include "core/policy.h"
 #include "model/event.h"
 #include "model/rows.h"
+#include "model/sync.h"
 
 namespace vortex::sim {
 
@@ -85,11 +86,25 @@ struct WorkerHeard {
   Instant term_now;
 };
 
+// An answer reached this life of a worker with work to start.
+struct WorkerGiven {
+  WorkerId worker;
+  Incarnation incarnation;
+  std::vector<Assignment> assignments;
+};
+// A worker sends a result or a checkpoint; again and again, until it is acknowledged.
+struct WorkerSaid {
+  WorkerId worker;
+  Incarnation incarnation;
+  Report report;
+};
+
 struct FaultsStopped {};  // from here on liveness is demanded
 
-using Fact = std::variant<Committed, TermBegan, OutageEnded, ClientTold, ClientInDoubt,
-                          ProcessStarted, ProcessEnded, HolderPaused, HolderReplaced,
-                          ClockBeyondMargin, HintForged, WorkerHeard, FaultsStopped>;
+using Fact =
+    std::variant<Committed, TermBegan, OutageEnded, ClientTold, ClientInDoubt, ProcessStarted,
+                 ProcessEnded, HolderPaused, HolderReplaced, ClockBeyondMargin, HintForged,
+                 WorkerHeard, WorkerGiven, WorkerSaid, FaultsStopped>;
 
 struct Violation {
   std::string invariant;  // the checker's name

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/planted.h"
+#include "sim/hunt.h"
 #include "sim/runner.h"
 
 #ifdef VX_PLANTED_BUGS
@@ -43,22 +44,12 @@ struct Hunt {
 };
 using Hunts = std::array<Hunt, kBugs>;
 
-// Directed scenarios in turn, each with new seeds, and the swarm between them.
-Case nth_case(const MutantOrder& order, std::uint64_t n) {
-  Case c;
-  constexpr auto kFirst = static_cast<std::uint64_t>(Scenario::kSwarm);
-  constexpr std::uint64_t kKinds = kScenarios - kFirst;
-  c.seed = order.from + n / kKinds;
-  c.scenario = static_cast<Scenario>(kFirst + n % kKinds);
-  return c;
-}
-
 [[noreturn]] void hunt(Hunts& hunts, std::size_t bug, const MutantOrder& order) {
   planted_bug = static_cast<PlantedBug>(bug);
   Hunt& mine = hunts[bug];
   const std::uint64_t budget = bug == 0 ? std::min(order.budget, kControlSeeds) : order.budget;
   for (std::uint64_t n = 0; n < budget; ++n) {
-    const Case c = nth_case(order, n);
+    const Case c = hunted_case(order.from, n);
     mine.tried = n + 1;
     mine.seed = c.seed;
     mine.scenario = c.scenario;

@@ -7,6 +7,12 @@
 
 namespace vortex::sim {
 
+namespace {
+
+constexpr std::int64_t kLongPatience = 20;  // in time limits
+
+}  // namespace
+
 SimStore::SimStore(Agenda& agenda, Network& network, Recorder& recorder, const Setup& setup,
                    Rng rng)
     : agenda_(agenda),
@@ -16,12 +22,12 @@ SimStore::SimStore(Agenda& agenda, Network& network, Recorder& recorder, const S
       strength_(setup.store),
       rng_(rng) {}
 
-void SimStore::commit(HostId from, std::shared_ptr<const CommitRequest> request,
+void SimStore::commit(HostId from, std::shared_ptr<const engine::Batch> batch,
                       const CommitDone& done) {
   Question question;
   question.from = from;
-  question.serve = [request = std::move(request), done](SimStore& store) -> Answer {
-    const CommitOutcome outcome = store.apply(*request);
+  question.serve = [batch = std::move(batch), done](SimStore& store) -> Answer {
+    const CommitOutcome outcome = store.apply(*batch);
     return [done, outcome] { done(outcome); };
   };
   question.refused = [done] { done(CommitOutcome::kRefused); };
@@ -33,7 +39,8 @@ void SimStore::ask(Question question) {
   auto exchange = std::make_shared<Exchange>(Exchange{std::move(question), false});
   network_.send(exchange->question.from, setup_.store_host(),
                 [this, exchange] { arrive(exchange); });
-  agenda_.after(setup_.timings.store_limit, [exchange] {
+  const bool long_wait = exchange->question.patience == Patience::kLong;
+  agenda_.after(setup_.timings.store_limit * (long_wait ? kLongPatience : 1), [exchange] {
     if (exchange->settled) return;
     exchange->settled = true;
     exchange->question.in_doubt();
@@ -60,7 +67,11 @@ void SimStore::perform(const ExchangePtr& exchange, std::uint64_t session) {
     return answer(exchange, exchange->question.in_doubt);
   }
   Answer with = exchange->question.serve(*this);
-  if (!rng_.chance(strength_.lost_answer_permille)) answer(exchange, std::move(with));
+  if (rng_.chance(strength_.lost_answer_permille)) return;
+  const bool large = exchange->question.patience == Patience::kLong;
+  if (!large || strength_.transfer_max <= Duration{}) return answer(exchange, std::move(with));
+  agenda_.after(rng_.between(Duration{}, strength_.transfer_max),
+                [this, exchange, with] { answer(exchange, with); });
 }
 
 void SimStore::answer(const ExchangePtr& exchange, Answer with) {
@@ -71,12 +82,14 @@ void SimStore::answer(const ExchangePtr& exchange, Answer with) {
   });
 }
 
-CommitOutcome SimStore::apply(const CommitRequest& request) {
-  const bool fenced = request.term != leader_.term;
+CommitOutcome SimStore::apply(const engine::Batch& batch) {
+  const Commit& commit = batch.commit();
+  const bool fenced = commit.term != leader_.term;
   if (fenced && !planted(PlantedBug::kTwoControllersRecover)) return CommitOutcome::kFenced;
-  if (fulls_ > 0 || rng_.chance(strength_.abort_permille)) return CommitOutcome::kRefused;
-  tables_.apply(request.rows);
-  recorder_.fact(Committed{request.term, request.term_now, request.rows, request.events});
+  if (fulls_ > 0) return CommitOutcome::kFull;
+  if (rng_.chance(strength_.abort_permille)) return CommitOutcome::kRefused;
+  tables_.apply(commit.rows);
+  recorder_.fact(Committed{commit.term, commit.now, commit.rows, batch.events});
   return CommitOutcome::kCommitted;
 }
 

@@ -14,9 +14,8 @@
 
 #include "base/rng.h"
 #include "base/time.h"
-#include "model/event.h"
+#include "engine/batch.h"
 #include "model/ids.h"
-#include "model/rows.h"
 #include "sim/agenda.h"
 #include "sim/network.h"
 #include "sim/recorder.h"
@@ -25,16 +24,10 @@
 
 namespace vortex::sim {
 
-struct CommitRequest {
-  Term term;
-  Instant term_now;
-  RowBatch rows;
-  std::vector<Event> events;
-};
-
 enum class CommitOutcome : std::uint8_t {
   kCommitted,
   kRefused,  // definitely nothing happened
+  kFull,     // definitely nothing happened, and there is no space
   kFenced,   // definitely nothing happened, and somebody else leads
   kUnknown,
 };
@@ -51,10 +44,12 @@ class SimStore {
   SimStore(Agenda& agenda, Network& network, Recorder& recorder, const Setup& setup, Rng rng);
 
   using CommitDone = std::function<void(CommitOutcome)>;
-  void commit(HostId from, std::shared_ptr<const CommitRequest> request, const CommitDone& done);
+  void commit(HostId from, std::shared_ptr<const engine::Batch> batch, const CommitDone& done);
 
   // `serve` runs at the store at one instant: what it changes stays changed though its answer may
-  // be lost. Instead of the answer comes `refused` (nothing happened) or `in_doubt`.
+  // be lost. Instead of the answer comes `refused` (nothing happened) or `in_doubt`, at the time
+  // limit at the latest, or long after it for what may take its time.
+  enum class Patience : std::uint8_t { kLimited, kLong };
   using Answer = std::function<void()>;
   using Serve = std::function<Answer(SimStore&)>;
   struct Question {
@@ -62,6 +57,7 @@ class SimStore {
     Serve serve;
     Answer refused;
     Answer in_doubt;
+    Patience patience = Patience::kLimited;
   };
   void ask(Question question);
 
@@ -94,7 +90,7 @@ class SimStore {
   void arrive(const ExchangePtr& exchange);
   void perform(const ExchangePtr& exchange, std::uint64_t session);
   void answer(const ExchangePtr& exchange, Answer with);
-  CommitOutcome apply(const CommitRequest& request);
+  CommitOutcome apply(const engine::Batch& batch);
 
   Agenda& agenda_;
   Network& network_;

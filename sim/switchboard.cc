@@ -5,6 +5,7 @@
 namespace vortex::sim {
 
 LinePtr Switchboard::call(Request request, std::function<void(const CallResult&)> done) {
+  ++calls_[request.command.index()];
   auto line = std::make_shared<Line>();
   line->id = next_line_++;
   line->caller = request.from;

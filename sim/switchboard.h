@@ -6,6 +6,7 @@
 // had an effect. What the controller learns is that the line closed: soon when the caller hung up
 // and the way is open, only by keep-alive when it is not.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -55,6 +56,10 @@ class Switchboard {
       : agenda_(agenda), network_(network), keep_alive_(keep_alive) {}
 
   void add_controller(Callee* callee) { controllers_.push_back(callee); }
+  // Calls so far, by alternative of the command.
+  const std::array<std::uint64_t, std::variant_size_v<core::Command>>& calls() const {
+    return calls_;
+  }
   std::uint32_t controllers() const { return static_cast<std::uint32_t>(controllers_.size()); }
 
   struct Request {
@@ -83,6 +88,7 @@ class Switchboard {
   Duration keep_alive_;
   std::uint64_t next_line_ = 1;
   std::vector<Callee*> controllers_;
+  std::array<std::uint64_t, std::variant_size_v<core::Command>> calls_{};
 };
 
 }  // namespace vortex::sim

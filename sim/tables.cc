@@ -72,7 +72,8 @@ std::optional<RunImage> Tables::run_image(RunId run) const {
     image.tasks.push_back(it->second);
     if (it->second.state == TaskState::kCompleted) continue;
     const auto data = task_data_.find(it->first);
-    if (data != task_data_.end() && data->second.checkpoint) image.data.push_back(data->second);
+    if (data == task_data_.end()) continue;
+    if (data->second.checkpoint || data->second.uploaded) image.data.push_back(data->second);
   }
   return image;
 }

@@ -11,7 +11,6 @@ namespace vortex::sim {
 
 namespace {
 
-// What the agent can use of an answer; everything else is a failed call.
 agent::Input register_result(agent::CallId call, const CallResult& result) {
   if (const auto* not_leader = std::get_if<NotLeader>(&result)) {
     agent::CallFailed failed{call, {}, {}};
@@ -30,6 +29,8 @@ agent::Input register_result(agent::CallId call, const CallResult& result) {
   return agent::CallFailed{call, {}, {}};
 }
 
+}  // namespace
+
 agent::Input sync_result(agent::CallId call, const CallResult& result) {
   if (const auto* body = std::get_if<core::ReplyBody>(&result)) {
     if (const auto* yes = std::get_if<SyncReply>(body)) return agent::SyncAnswer{call, *yes};
@@ -37,8 +38,6 @@ agent::Input sync_result(agent::CallId call, const CallResult& result) {
   }
   return register_result(call, result);
 }
-
-}  // namespace
 
 WorkerHost::WorkerHost(Scene& scene, std::uint32_t index, Rng rng)
     : scene_(scene),
@@ -48,14 +47,21 @@ WorkerHost::WorkerHost(Scene& scene, std::uint32_t index, Rng rng)
       rng_(rng),
       executor_(scene, process_, clock_,
                 {.tell = [this](agent::Input input) { feed(std::move(input)); },
-                 .poisoned = [this] { crash(); }},
-                rng.fork(1)) {}
+                 .poisoned = [this] { crash(); },
+                 .upload = [this](Attempt attempt, bool too_large) { upload(attempt, too_large); }},
+                rng.fork(1)),
+      words_rng_(scene.setup.seed * 1000 + index) {}
 
 void WorkerHost::note(std::string what) { scene_.recorder.note(id().text, std::move(what)); }
 
 void WorkerHost::boot() {
   if (setup_.absent || !host_up_ || supervisor_.is_alive()) return;
   supervisor_.begin();
+  // Its journal begins anew with it.
+  ++journals_;
+  written_ = 0;
+  journal_.clear();
+  telling_ = false;
   start_process();
 }
 
@@ -64,12 +70,13 @@ void WorkerHost::start_process() {
   executor_.kill_all();  // nothing of an earlier process may be left
   process_.begin();
   idle_.clear();
+  ++starts_;
   // Lives are numbered by a clock: what a process adds by itself never reaches the next one's.
   constexpr std::uint64_t kStride = 100;
   last_incarnation_ = {(last_incarnation_.value / kStride + 1) * kStride};
   const Timings& timings = scene_.setup.timings;
   agent::AgentConfig config;
-  config.info = setup_.info;
+  config.info = is_other_life() && !scene_.faults_stopped ? *setup_.other : setup_.info;
   config.incarnation = last_incarnation_;
   config.controllers = scene_.setup.controllers;
   config.heartbeat_interval = timings.policy.heartbeat_interval;
@@ -81,6 +88,7 @@ void WorkerHost::start_process() {
   if (config.seed % 10 < 3) config.assumed_run = millis(2);
   agent_.emplace(std::move(config));
   note(fmt::format("starts as #{}", last_incarnation_.value));
+  write_journal(EventKind::kWorkerSpawn, last_incarnation_);
   feed(agent::Start{});
 }
 
@@ -104,27 +112,66 @@ void WorkerHost::perform(agent::SendRegister& send) {
   const auto done = [this, call = send.call, life = process_.life()](const CallResult& result) {
     process_.run_in(life, [this, call, result] { feed(register_result(call, result)); });
   };
-  std::erase_if(lines_, [](const LinePtr& line) { return line->closed; });
-  lines_.push_back(scene_.board.call(
-      {host_, send.controller.value, std::move(command), clock_.true_span(send.time_limit)}, done));
+  call({send.controller, agent::Channel::kReport, send.call}, {std::move(command), send.time_limit},
+       done);
+}
+
+// What the checkers hold against the rows: results and checkpoints on their way.
+void WorkerHost::tell_results(const SyncRequest& request) const {
+  for (const Report& report : request.reports) {
+    const bool tells = std::holds_alternative<Completed>(report.body) ||
+                       std::holds_alternative<Checkpoint>(report.body);
+    if (tells) scene_.recorder.fact(WorkerSaid{id(), request.incarnation, report});
+  }
+}
+
+void WorkerHost::take_answer(const Exchange& exchange, const CallResult& result) {
+  const auto* body = std::get_if<core::ReplyBody>(&result);
+  const auto* reply = body != nullptr ? std::get_if<SyncReply>(body) : nullptr;
+  if (reply != nullptr && !reply->assignments.empty()) {
+    scene_.recorder.fact(WorkerGiven{id(), exchange.as, reply->assignments});
+  }
+  feed(sync_result(exchange.call, result));
 }
 
 void WorkerHost::perform(agent::SendSync& send) {
   send.request.worker_clock = clock_.wall(scene_.agenda.now());
   if (setup_.slack) drop_words(send.request);
+  tell_results(send.request);
   core::Sync command{{}, std::move(send.request)};
-  const auto done = [this, call = send.call, life = process_.life()](const CallResult& result) {
-    process_.run_in(life, [this, call, result] { feed(sync_result(call, result)); });
+  const Exchange exchange{send.call, command.body.incarnation, send.controller.value};
+  const auto done = [this, exchange, life = process_.life()](const CallResult& result) {
+    process_.run_in(life, [this, exchange, result] { answered(exchange, result); });
   };
-  std::erase_if(lines_, [](const LinePtr& line) { return line->closed; });
-  lines_.push_back(scene_.board.call(
-      {host_, send.controller.value, std::move(command), clock_.true_span(send.time_limit)}, done));
+  call({send.controller, send.channel, send.call}, {std::move(command), send.time_limit}, done);
 }
 
 void WorkerHost::drop_words(SyncRequest& request) const {
   const auto forgotten = [this](const auto& item) { return dropped_.contains(item.attempt); };
   if (request.held) std::erase_if(*request.held, forgotten);
   std::erase_if(request.reports, forgotten);
+}
+
+// A connection carries one call at a time, as in the product.
+void WorkerHost::call(const CallPlace& place, Outgoing what, const CallDone& done) {
+  std::erase_if(lines_, [](const auto& open) { return open.second.line->closed; });
+  for (const auto& [other, open] : lines_) {
+    if (open.place.controller != place.controller || open.place.channel != place.channel) continue;
+    scene_.recorder.violation(
+        "one call per connection",
+        fmt::format("{}: call {} while {} is under way", id().text, place.call.value, other.value));
+  }
+  const LinePtr line = scene_.board.call(
+      {host_, place.controller.value, std::move(what.command), clock_.true_span(what.time_limit)},
+      done);
+  lines_.insert_or_assign(place.call, OpenCall{place, line});
+}
+
+void WorkerHost::perform(agent::HangUp& hang_up) {
+  const auto found = lines_.find(hang_up.call);
+  if (found == lines_.end()) return;
+  scene_.board.hang_up(found->second.line);
+  lines_.erase(found);
 }
 
 void WorkerHost::perform(agent::StartProcess& start) {
@@ -169,7 +216,7 @@ void WorkerHost::arm_wake() {
 }
 
 void WorkerHost::hang_up_all() {
-  for (const LinePtr& line : std::exchange(lines_, {})) scene_.board.hang_up(line);
+  for (const auto& [id, open] : std::exchange(lines_, {})) scene_.board.hang_up(open.line);
 }
 
 // The process is gone; the supervisor sees it, cleans up and says so.
@@ -187,6 +234,7 @@ void WorkerHost::process_gone() {
       started = executor_.attempts();
       executor_.kill_all();
     }
+    write_journal(EventKind::kWorkerExit, dead);
     const auto controllers = scene_.setup.controllers;
     prove_exit({{}, id(), dead, std::move(started), lives, {}},
                static_cast<std::uint32_t>(rng_.below(controllers)));
@@ -241,7 +289,7 @@ void WorkerHost::host_down() {
   process_.die();
   wake_at_ = kNever;
   // Nobody closes the connections: the other side has to find out.
-  for (const LinePtr& line : lines_) line->closed = true, line->done = nullptr;
+  for (const auto& [id, open] : lines_) open.line->closed = true, open.line->done = nullptr;
   lines_.clear();
 }
 
@@ -280,7 +328,7 @@ void WorkerHost::forge_hint(bool on) {
   scene_.recorder.fact(HintForged{id(), last_incarnation_});
   // A broken line leaves the set, so the set is not walked itself.
   const auto lines = lines_;
-  for (const LinePtr& line : lines) scene_.board.break_line(line);
+  for (const auto& [id, open] : lines) scene_.board.break_line(open.line);
 }
 
 void WorkerHost::come_back() {
@@ -289,6 +337,8 @@ void WorkerHost::come_back() {
   forged_ = 0;
   host_up();
   boot();
+  // Others rely on what it was set up with: a life that registered as something else ends.
+  if (process_.is_alive() && is_other_life()) crash();
   if (!process_.is_alive()) respawn_after(millis(100));
 }
 

@@ -6,8 +6,11 @@
 // When supervisor and worker die together nobody proves anything.
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "agent/agent.h"
@@ -17,6 +20,9 @@
 #include "sim/scene.h"
 
 namespace vortex::sim {
+
+// What the agent can use of an answer; everything else is a failed call.
+agent::Input sync_result(agent::CallId call, const CallResult& result);
 
 class WorkerHost {
  public:
@@ -58,14 +64,45 @@ class WorkerHost {
   void feed(agent::Input input);
   void perform(agent::SendRegister& send);
   void perform(agent::SendSync& send);
+  void perform(agent::HangUp& hang_up);
   void perform(agent::StartProcess& start);
   void perform(agent::KillProcess& kill);
   void perform(agent::Exit& exit);
+  struct CallPlace {
+    agent::ControllerIx controller;
+    agent::Channel channel{};
+    agent::CallId call;
+  };
+  struct OpenCall {
+    CallPlace place;
+    LinePtr line;
+  };
+  struct Outgoing {
+    core::Command command;
+    Duration time_limit;
+  };
+  using CallDone = std::function<void(const CallResult&)>;
+  void call(const CallPlace& place, Outgoing what, const CallDone& done);
   void drop_words(SyncRequest& request) const;
+  void tell_results(const SyncRequest& request) const;
+  struct Exchange {
+    agent::CallId call;
+    Incarnation as;  // the life that asked
+    std::uint32_t controller = 0;
+  };
+  void take_answer(const Exchange& exchange, const CallResult& result);
   void arm_wake();
   void process_gone();
   void respawn_after(Duration delay);
   void prove_exit(const core::WorkerExited& proof, std::uint32_t controller);
+  // worker_words.cc: what is said beside the agent's calls.
+  void write_journal(EventKind kind, Incarnation incarnation);
+  void tell_journal(std::uint32_t controller);
+  void answered(const Exchange& exchange, const CallResult& result);
+  bool is_unresolved(const Attempt& attempt) const;
+  void say_unsent(const Exchange& exchange, std::pair<core::Unsent, SyncReply> words);
+  void upload(Attempt attempt, bool too_large);
+  bool is_other_life() const { return setup_.other && starts_ % 2 == 0; }
   void hang_up_all();
   void note(std::string what);
 
@@ -79,13 +116,21 @@ class WorkerHost {
   Executor executor_;
   std::optional<agent::Agent> agent_;
   Incarnation last_incarnation_;
-  std::set<Attempt> idle_;          // slack: taken and not started
-  std::set<Attempt> dropped_;       // slack: forgotten without a word
-  std::vector<Incarnation> lives_;  // of the process that runs
-  std::vector<LinePtr> lines_;      // open calls of the worker process
+  std::set<Attempt> idle_;                   // slack: taken and not started
+  std::set<Attempt> dropped_;                // slack: forgotten without a word
+  std::vector<Incarnation> lives_;           // of the process that runs
+  std::map<agent::CallId, OpenCall> lines_;  // open calls of the worker process
   Instant wake_at_ = kNever;
   bool host_up_ = true;
   bool may_respawn_ = true;
+  std::uint32_t starts_ = 0;  // of the worker process
+  // The supervisor's journal: what no controller has taken yet.
+  std::uint32_t journals_ = 0;
+  std::vector<core::LifecycleEntry> journal_;
+  std::uint64_t written_ = 0;
+  bool telling_ = false;
+  std::uint64_t uploads_ = 0;
+  Rng words_rng_;  // what is drawn here moves no other draw
   std::uint32_t forged_ = 0;
   WorkerHost* earlier_ = nullptr;  // a life on the same host whose place this one took
 };

@@ -39,6 +39,7 @@ void World::build(Rng& rng) {
     controllers_.push_back(std::make_unique<Controller>(*scene_, c, find, rng.fork(200 + c)));
     scene_->board.add_controller(controllers_.back().get());
   }
+  reload_check_ = std::make_unique<ReloadCheck>(*scene_, controllers_);
   // Those who wait for the lease to lead listen for its end.
   scene_->store.on_free = [this] {
     for (const auto& controller : controllers_) {
@@ -47,7 +48,7 @@ void World::build(Rng& rng) {
     }
   };
   clients_ = std::make_unique<Clients>(*scene_, rng.fork(300));
-  for (std::uint32_t a = 0; a < setup_.lease_agents; ++a) {
+  for (std::uint32_t a = 0; a < setup_.lease_agents + setup_.worker_agents; ++a) {
     agents_.push_back(std::make_unique<LeaseAgent>(*scene_, *clients_, a, rng.fork(400 + a)));
   }
 }
@@ -76,13 +77,17 @@ Result World::run() {
   for (const auto& agent : agents_) agent->begin();
 
   Agenda& agenda = scene_->agenda;
-  while (!done_ && !agenda.empty() && agenda.happened() < kStepsMax) agenda.run_next();
+  while (!done_ && !agenda.empty() && agenda.happened() < kStepsMax) {
+    agenda.run_next();
+    reload_check_->look();
+  }
   if (agenda.happened() >= kStepsMax) {
     scene_->recorder.violation("27 liveness", "the world does not come to rest");
   }
   for (const auto& controller : controllers_) controller->check_thoroughly();
   scene_->recorder.finish();
-  return {scene_->recorder.violations(), scene_->recorder.hash(), agenda.happened(), agenda.now()};
+  return {scene_->recorder.violations(), scene_->recorder.hash(), agenda.happened(), agenda.now(),
+          scene_->board.calls()};
 }
 
 Result run_case(const Case& c, TraceSink sink) {

@@ -11,7 +11,9 @@
 
 #include "sim/clients.h"
 #include "sim/controller.h"
+#include "sim/coverage.h"
 #include "sim/lease_agent.h"
+#include "sim/reload_check.h"
 #include "sim/scene.h"
 #include "sim/worker_host.h"
 
@@ -22,6 +24,7 @@ struct Result {
   std::uint64_t hash = 0;
   std::uint64_t happened = 0;  // steps of the agenda
   Instant ended;
+  CommandCounts calls{};  // that controllers were sent
 };
 
 class World {
@@ -67,6 +70,7 @@ class World {
   std::vector<std::unique_ptr<WorkerHost>> workers_;
   std::vector<std::unique_ptr<WorkerHost>> replaced_;  // earlier lives whose place is taken
   std::vector<std::unique_ptr<Controller>> controllers_;
+  std::unique_ptr<ReloadCheck> reload_check_;
   std::unique_ptr<Clients> clients_;
   std::vector<std::unique_ptr<LeaseAgent>> agents_;
   std::vector<bool> core_;  // workers that are healed

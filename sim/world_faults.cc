@@ -91,6 +91,7 @@ void World::strike_controller(const Fault& fault, bool on) {
     if (on) return controllers_[fault.a]->pause();
     return controllers_[fault.a]->resume();
   }
+  if (fault.kind == FaultKind::kControllerStop && on) controllers_[fault.a]->stop(fault.lasts);
 }
 
 void World::strike_worker(const Fault& fault, bool on) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "model/map_items.h"
 #include "sim/draw.h"
 #include "sim/world.h"
 
@@ -48,7 +49,7 @@ Duration longest_for(const Setup& setup, const NodeSpec& node, const NodeTraits&
 
 std::int64_t task_count(const NodeSpec& node) {
   if (!node.map) return 1;
-  return std::get<MapRange>(node.map->over).last;
+  return static_cast<std::int64_t>(count_items(*node.map));
 }
 
 }  // namespace
@@ -176,6 +177,7 @@ void World::look_whether_done() {
     quiet_since_ = kNever;
   } else if (quiet_since_ >= kNever) {
     quiet_since_ = now;
+    reload_check_->hurry();
   }
   const Duration lease = setup_.timings.policy.worker_lease;
   const bool rested = quiet_since_ < kNever && now - quiet_since_ > lease + lease / 2;

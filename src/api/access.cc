@@ -71,7 +71,6 @@ std::optional<Role> role_from_text(std::string_view text) {
 bool may(std::optional<Role> role, Need need) {
   if (need == Need::kAnyone) return true;
   if (!role) return false;
-  using Role;
   const bool admin = *role == Role::kAdmin;
   switch (need) {
     case Need::kAnyone:

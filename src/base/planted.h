@@ -37,6 +37,12 @@ enum class PlantedBug : std::uint8_t {
   kBrakeOff,
   kReplyBeforeCommit,
   kDropAfterStopUncounted,
+  kReplyWithBatchBefore,
+  kMergeLosesOlderAttempt,
+  kImageAcrossTerms,
+  kAnswerAfterSteppingDown,
+  kBatchHandedOverTwice,
+  kStopDropsGathered,
   kCount,
 };
 
@@ -67,6 +73,12 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(PlantedBu
         "brake off",
         "reply before commit",
         "drop after a stop not counted",
+        "reply with the batch before its own",
+        "merge loses the older of two attempts",
+        "image adopted across a term",
+        "answer after stepping down",
+        "batch handed over twice",
+        "stop drops what was gathered",
     };
 
 #ifdef VX_PLANTED_BUGS

@@ -7,13 +7,13 @@
 
 #include <fmt/format.h>
 
-#include "store/cursor.h"
-#include "store/keys.h"
-
 namespace vortex::controller {
 namespace {
 
 constexpr std::uint32_t kTasksAtOnce = 2'000;
+// Tasks whose rows a pass reads whole, for damage in columns that nothing is compared with; of
+// more tasks, the next passes read the next ones.
+constexpr std::uint64_t kWholeTasks = 4'000;
 constexpr std::size_t kRunsAtOnce = 500;
 constexpr std::uint32_t kPage = 1'000;
 constexpr std::size_t kFleetMax = 20'000;  // beyond it the rest is left to the memory's own check
@@ -21,35 +21,34 @@ constexpr std::size_t kFindingsMax = 100;
 
 using Findings = Audit::Findings;
 
-struct TaskCopy {
-  std::uint32_t index = 0;
-  TaskState state = TaskState::kWaiting;
-  Epoch epoch;
-  std::string worker;  // of a held task
-};
-
 struct RunCopy {
   RunId id;
+  PlanPtr plan;
   RunState state = RunState::kRunning;
   RunEnding ending = RunEnding::kNone;
   bool paused = false;
   std::uint32_t levels_passed = 0;
   TaskCounts made{};
-  std::uint32_t from = 0;  // tasks [from, to) of the plan
-  std::uint32_t to = 0;
-  std::vector<TaskCopy> tasks;
+  std::vector<store::TaskMark> tasks;
 };
 
-RunCopy copy_run(const core::State& state, const core::Run& run, std::uint32_t from,
-                 std::uint32_t to) {
-  RunCopy copy{run.id,   run.state, run.ending, run.paused, run.levels_passed,
-               run.made, from,      to,         {}};
-  for (std::uint32_t i = from; i < to; ++i) {
+// What memory has of some runs, to be compared on another thread.
+struct Slice {
+  std::vector<store::TaskSpan> spans;
+  std::vector<RunCopy> copies;  // one for each span
+  store::Look look = store::Look::kMarks;
+};
+
+RunCopy copy_run(const core::State& state, const core::Run& run, const store::TaskSpan& span) {
+  RunCopy copy{run.id,     run.plan,          run.state, run.ending,
+               run.paused, run.levels_passed, run.made,  {}};
+  copy.tasks.reserve(span.end - span.first);
+  for (std::uint32_t i = span.first; i < span.end; ++i) {
     if (!run.tasks[i].valid()) continue;
     const core::Task& task = state.tasks[run.tasks[i]];
-    TaskCopy& one = copy.tasks.emplace_back(TaskCopy{i, task.state(), task.epoch, {}});
+    store::TaskMark& mark = copy.tasks.emplace_back(i, task.state(), task.epoch, std::string());
     if (const core::Grant* grant = task.grant()) {
-      one.worker = state.workers[grant->worker].info->id.text;
+      mark.worker = state.workers[grant->worker].info->id.text;
     }
   }
   return copy;
@@ -59,39 +58,20 @@ class Comparing {
  public:
   explicit Comparing(store::Reader& reader) : reader_(reader) {}
 
-  void run(const RunCopy& copy) {
-    const auto row = reader_.run(copy.id);
-    if (!row) return trouble(to_text(copy.id), row.error());
-    if (!*row) return find("{}: the database has no row of this run", to_text(copy.id));
-    const store::RunView& view = **row;
-    if (view.state != copy.state || view.ending != copy.ending || view.paused != copy.paused) {
-      find("{}: the database has it as {}{}, memory as {}{}", to_text(copy.id), to_text(view.state),
-           view.paused ? " and paused" : "", to_text(copy.state), copy.paused ? " and paused" : "");
+  void runs(const Slice& slice) {
+    const auto marks = reader_.marks(slice.spans, slice.look);
+    if (!marks) return trouble("runs", marks.error());
+    for (std::size_t i = 0; i < slice.spans.size(); ++i) {
+      run(slice.copies[i], (*marks)[i]);
     }
-    if (view.levels_passed != copy.levels_passed) {
-      find("{}: the database has {} levels passed, memory {}", to_text(copy.id), view.levels_passed,
-           copy.levels_passed);
-    }
-    if (view.made != copy.made) {
-      find("{}: the database counts its tasks by state differently", to_text(copy.id));
-    }
-    tasks(copy);
   }
 
   void running_elsewhere(const std::set<RunId>& known) {
-    store::PageRequest page{kPage, {}};
-    store::RunFilter running;
-    running.state = RunState::kRunning;
-    for (std::size_t seen = 0; seen < kFleetMax; seen += kPage) {
-      const auto runs = reader_.runs(running, page);
-      if (!runs) return trouble("runs", runs.error());
-      for (const store::RunView& view : runs->items) {
-        if (!known.contains(view.id)) {
-          find("{}: the database has it as Running, memory does not have it", to_text(view.id));
-        }
-      }
-      page.cursor = runs->next_cursor;
-      if (page.cursor.empty()) return;
+    const auto running = reader_.running(kFleetMax);
+    if (!running) return trouble("runs", running.error());
+    for (const RunId id : *running) {
+      if (known.contains(id)) continue;
+      find("{}: the database has it as Running, memory does not have it", to_text(id));
     }
   }
 
@@ -160,55 +140,56 @@ class Comparing {
     if (error.fault == store::Fault::kDamaged) find("{}: {}", where, error.detail);
   }
 
-  void tasks(const RunCopy& copy) {
-    const auto rows = read_tasks(copy);
-    if (!rows) return trouble(to_text(copy.id), rows.error());
-    auto at = rows->begin();
-    for (const TaskCopy& task : copy.tasks) {
-      while (at != rows->end() && at->row.id.index < task.index) extra((at++)->row);
-      if (at == rows->end() || at->row.id.index != task.index) {
+  void run(const RunCopy& copy, const store::RunMarks& marks) {
+    const RunId id = copy.id;
+    if (!marks.is_there) return find("{}: the database has no row of this run", to_text(id));
+    if (!marks.damage.empty()) return find("{}: {}", to_text(id), marks.damage);
+    if (marks.state != copy.state || marks.ending != copy.ending || marks.paused != copy.paused) {
+      find("{}: the database has it as {}{}, memory as {}{}", to_text(id), to_text(marks.state),
+           marks.paused ? " and paused" : "", to_text(copy.state),
+           copy.paused ? " and paused" : "");
+    }
+    if (marks.levels_passed != copy.levels_passed) {
+      find("{}: the database has {} levels passed, memory {}", to_text(id), marks.levels_passed,
+           copy.levels_passed);
+    }
+    if (marks.made != copy.made) {
+      find("{}: the database counts its tasks by state differently", to_text(id));
+    }
+    tasks(copy, marks.tasks);
+  }
+
+  // Both are in the order of their indexes: one walk over both.
+  void tasks(const RunCopy& copy, const std::vector<store::TaskMark>& rows) {
+    auto at = rows.begin();
+    for (const store::TaskMark& task : copy.tasks) {
+      while (at != rows.end() && at->index < task.index) extra(copy, *at++);
+      if (at == rows.end() || at->index != task.index) {
         find("{}: the database has no row of task {}", to_text(copy.id), task.index);
         continue;
       }
-      compare(task, (at++)->row);
+      compare(copy, task, *at++);
     }
-    while (at != rows->end()) extra((at++)->row);
+    while (at != rows.end()) extra(copy, *at++);
   }
 
-  store::Result<std::vector<store::TaskView>> read_tasks(const RunCopy& copy) {
-    std::vector<store::TaskView> all;
-    store::TaskFilter filter;
-    filter.run = copy.id;
-    store::PageRequest page{kTasksAtOnce, {}};
-    if (copy.from > 0) {
-      const auto before = store::key_of({copy.id, copy.from - 1, 0});
-      page.cursor = store::write_cursor(
-          store::CursorKind::kTasks,
-          {.first = static_cast<std::uint64_t>(before.value_or(0)), .second = 0, .third = 0});
-    }
-    while (true) {
-      auto rows = reader_.tasks(filter, page);
-      if (!rows) return std::unexpected(rows.error());
-      for (store::TaskView& view : rows->items) {
-        if (view.row.id.index >= copy.to) return all;
-        all.push_back(std::move(view));
-      }
-      page.cursor = rows->next_cursor;
-      if (page.cursor.empty()) return all;
-    }
+  static std::string name_of(const RunCopy& copy, std::uint32_t index) {
+    const std::uint32_t node = copy.plan->node_of_task(index);
+    return to_text(TaskId{copy.id, index, copy.plan->nodes[node].level});
   }
 
-  void extra(const TaskRow& row) {
-    find("{}: the database has a row, memory does not have the task", to_text(row.id));
+  void extra(const RunCopy& copy, const store::TaskMark& row) {
+    find("{}: the database has a row, memory does not have the task", name_of(copy, row.index));
   }
 
-  void compare(const TaskCopy& task, const TaskRow& row) {
+  void compare(const RunCopy& copy, const store::TaskMark& task, const store::TaskMark& row) {
     if (row.state != task.state || row.epoch != task.epoch) {
-      return find("{}: the database has it {} in epoch {}, memory {} in epoch {}", to_text(row.id),
-                  to_text(row.state), row.epoch.value, to_text(task.state), task.epoch.value);
+      return find("{}: the database has it {} in epoch {}, memory {} in epoch {}",
+                  name_of(copy, task.index), to_text(row.state), row.epoch.value,
+                  to_text(task.state), task.epoch.value);
     }
-    if (is_held(task.state) && row.worker.text != task.worker) {
-      find("{}: the database has it on '{}', memory on '{}'", to_text(row.id), row.worker.text,
+    if (is_held(task.state) && row.worker != task.worker) {
+      find("{}: the database has it on '{}', memory on '{}'", name_of(copy, task.index), row.worker,
            task.worker);
     }
   }
@@ -220,9 +201,15 @@ class Comparing {
 }  // namespace
 
 void Audit::begin(std::set<RunId> set_aside) {
-  *this = {};
+  drop();
   active_ = true;
   set_aside_ = std::move(set_aside);
+}
+
+void Audit::drop() {
+  const std::uint64_t whole_from = whole_from_;
+  *this = {};
+  whole_from_ = whole_from;
 }
 
 Audit::Compare Audit::slice(const core::State& state) {
@@ -242,9 +229,11 @@ Audit::Compare Audit::slice(const core::State& state) {
 }
 
 Audit::Compare Audit::next_runs(const core::State& state) {
-  auto copies = std::make_shared<std::vector<RunCopy>>();
+  auto slice = std::make_shared<Slice>();
+  const bool whole = compared_ >= whole_from_ && compared_ - whole_from_ < kWholeTasks;
+  slice->look = whole ? store::Look::kWholeRows : store::Look::kMarks;
   std::uint32_t budget = kTasksAtOnce;
-  while (slot_ < state.runs.slots() && budget > 0 && copies->size() < kRunsAtOnce) {
+  while (slot_ < state.runs.slots() && budget > 0 && slice->spans.size() < kRunsAtOnce) {
     const core::Run* run = state.runs.at_slot(slot_);
     if (run == nullptr || run->id != large_) next_task_ = 0;
     if (run == nullptr) {
@@ -253,19 +242,26 @@ Audit::Compare Audit::next_runs(const core::State& state) {
     }
     large_ = run->id;
     const std::uint32_t to = std::min(next_task_ + budget, run->plan->tasks);
-    copies->push_back(copy_run(state, *run, next_task_, to));
-    budget -= std::min(budget, std::max(to - next_task_, std::uint32_t{1}));
+    const store::TaskSpan span{run->id, next_task_, to};
+    slice->copies.push_back(copy_run(state, *run, span));
+    slice->spans.push_back(span);
+    const std::uint32_t cost = std::max(to - next_task_, std::uint32_t{1});
+    budget -= std::min(budget, cost);
+    compared_ += cost;
     next_task_ = to;
     if (to < run->plan->tasks) break;
     ++slot_;
     large_ = {};
     next_task_ = 0;
   }
-  if (slot_ >= state.runs.slots()) stage_ = Stage::kFleet;
-  if (copies->empty()) return {};
-  return [copies](store::Reader& reader) {
+  if (slot_ >= state.runs.slots()) {
+    stage_ = Stage::kFleet;
+    whole_from_ = compared_ > whole_from_ + kWholeTasks ? whole_from_ + kWholeTasks : 0;
+  }
+  if (slice->spans.empty()) return {};
+  return [slice](store::Reader& reader) {
     Comparing comparing(reader);
-    for (const RunCopy& copy : *copies) comparing.run(copy);
+    comparing.runs(*slice);
     return comparing.take();
   };
 }

@@ -29,7 +29,7 @@ class Audit {
   bool is_active() const { return active_; }
   // `set_aside`: runs that the database has and memory was not given, because they are damaged.
   void begin(std::set<RunId> set_aside);
-  void drop() { *this = {}; }
+  void drop();
 
   // The next slice. Empty: this one needs no comparison.
   Compare slice(const core::State& state);
@@ -48,8 +48,10 @@ class Audit {
   core::CheckProgress progress_;
   std::set<RunId> set_aside_;
   std::size_t slot_ = 0;
-  RunId large_;                  // the run whose tasks are compared in several slices
-  std::uint32_t next_task_ = 0;  // of it
+  RunId large_;                   // the run whose tasks are compared in several slices
+  std::uint32_t next_task_ = 0;   // of it
+  std::uint64_t compared_ = 0;    // tasks so far
+  std::uint64_t whole_from_ = 0;  // from here on rows are read whole; kept from pass to pass
   api::ReconcileReport report_;
 };
 

@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t kPatience = 4;  // so many times longer for what workers say
 
 bool keeps_workers_alive(const Asked& asked) {
-  const auto* command = std::get_if<core::Command>(&asked);
+  const auto* told = std::get_if<engine::Asked>(&asked);
+  const auto* command = told == nullptr ? nullptr : std::get_if<core::Command>(told);
   if (command == nullptr) return false;
   return std::holds_alternative<core::Sync>(*command) ||
          std::holds_alternative<core::RegisterWorker>(*command) ||
@@ -22,21 +23,6 @@ bool keeps_workers_alive(const Asked& asked) {
 }
 
 }  // namespace
-
-RequestId request_of(const core::Command& command) {
-  return std::visit(
-      [](const auto& c) {
-        if constexpr (requires { c.request; }) return c.request;
-        return RequestId{};
-      },
-      command);
-}
-
-RequestId request_of(const Asked& asked) {
-  if (const auto* side = std::get_if<SideWriteAsked>(&asked)) return side->request;
-  const auto* command = std::get_if<core::Command>(&asked);
-  return command == nullptr ? RequestId{} : request_of(*command);
-}
 
 bool Inbox::ask(Asked asked) {
   {

@@ -10,27 +10,18 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "api/backend.h"
 #include "base/time.h"
-#include "core/command.h"
-#include "core/leadership_messages.h"
 #include "core/state.h"
-#include "model/rows.h"
-#include "store/store.h"
+#include "engine/messages.h"
 
 namespace vortex::controller {
 
-struct SideWriteAsked {
-  RequestId request;
-  api::SideWrite write;
-};
 // Looks at the state without changing what is remembered. Null: there is none, nobody leads here.
 struct Look {
   std::function<void(core::State*, Instant now)> look;
@@ -39,36 +30,15 @@ struct Look {
 struct ReconcileAsked {
   std::function<void(api::Asked<api::ReconcileReport>)> done;
 };
-using Asked = std::variant<core::Command, SideWriteAsked, Look, ReconcileAsked>;
-// Who waits for it; 0: nobody.
-RequestId request_of(const core::Command& command);
-RequestId request_of(const Asked& asked);
+using Asked = std::variant<engine::Asked, Look, ReconcileAsked>;
 
-struct CommitEnded {
-  std::uint64_t number = 0;
-  store::Result<void> result;
-  Duration took;
-};
-struct ImageRead {
-  Term term;
-  store::Result<StoreImage> image;
-};
-struct RunRead {
-  Term term;
-  store::Result<std::optional<RunImage>> image;
-};
-struct Expirable {
-  Term term;
-  std::vector<ExpiredRun> runs;
-};
+// A slice of the thorough check was compared with the store.
 struct SliceCompared {
   Term term;
   std::vector<std::string> findings;
   Duration took;
 };
-struct StopNow {};
-using Notice = std::variant<core::lead::Input, CommitEnded, ImageRead, RunRead, Expirable,
-                            SliceCompared, StopNow>;
+using Notice = std::variant<engine::Input, SliceCompared>;
 
 class Inbox {
  public:

@@ -229,7 +229,7 @@ void Metrics::Families::measure(const std::vector<core::Sample>& samples) {
         disrupted[sample.label].Increment();
         break;
       case core::Sample::Kind::kHealthPass:
-        break;  // timed by the engine: see Batch::health_pass
+        break;  // timed by the shell: see count_health_pass
     }
   }
 }
@@ -240,13 +240,10 @@ Metrics::Metrics(bool enabled) {
 
 Metrics::~Metrics() = default;
 
-void Metrics::count(const Batch& batch, Duration commit_took) {
+void Metrics::count(const engine::Batch& batch, Duration commit_took) {
   if (!families_) return;
   const RowBatch& rows = batch.commit().rows;
   families_->measure(batch.samples);
-  if (batch.health_pass > Duration{}) {
-    families_->health_pass.Observe(seconds_of(batch.health_pass));
-  }
   if (batch.writes_nothing()) return;
   families_->commit.Observe(seconds_of(commit_took));
   families_->rows.Observe(static_cast<double>(batch.rows()));
@@ -262,6 +259,10 @@ void Metrics::count(const Batch& batch, Duration commit_took) {
     families_->recoveries[to_text(recovery.evidence)].Increment();
     families_->requeued[to_text(recovery.evidence)].Increment(recovery.num_tasks);
   }
+}
+
+void Metrics::count_health_pass(Duration took) {
+  if (families_) families_->health_pass.Observe(seconds_of(took));
 }
 
 void Metrics::count(const api::ReconcileReport& report) {

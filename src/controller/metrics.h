@@ -12,7 +12,7 @@
 
 #include "api/backend.h"
 #include "base/time.h"
-#include "controller/batch.h"
+#include "engine/batch.h"
 #include "store/reader.h"
 
 namespace vortex::controller {
@@ -34,7 +34,8 @@ class Metrics {
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
-  void count(const Batch& batch, Duration commit_took);
+  void count(const engine::Batch& batch, Duration commit_took);
+  void count_health_pass(Duration took);
   void count(const api::ReconcileReport& report);
   std::string text(const Gauges& gauges);
 

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "codec/event_json.h"
 #include "controller/prober.h"
 #include "net/client.h"
 #include "net/listen_check.h"
@@ -49,23 +50,25 @@ std::string monitor_path(const Settings& settings) {
 
 constexpr std::uint64_t mib(std::uint32_t count) { return std::uint64_t{count} << 20U; }
 
-EngineConfig engine_config(const Settings& settings, const ControllerId& me, store::Store& store) {
-  EngineConfig config;
+EngineShellConfig engine_config(const Settings& settings, const ControllerId& me,
+                                store::Store& store) {
+  EngineShellConfig config;
   const bool alone = store.is_ours_alone();
   config.open_reader = [&store] { return store.reader(); };
-  config.me = me;
-  config.policy = core::make_policy(settings);
+  config.engine.me = me;
+  config.engine.policy = core::make_policy(settings);
   // A lease that nobody else could take needs no haste: loading millions of tasks takes a while.
-  config.leader_lease = alone ? hours(24) : settings.controller.leader_lease;
-  config.leader_pace = settings.controller.leader_lease;
-  config.commit_stalled = std::min(seconds(1), settings.database.io_timeout / 2);
+  config.engine.leader_lease = alone ? hours(24) : settings.controller.leader_lease;
+  config.engine.leader_pace = settings.controller.leader_lease;
+  config.engine.commit_stalled = std::min(seconds(1), settings.database.io_timeout / 2);
   config.retention.runs_for = hours(24) * settings.database.retain_runs_days;
   config.retention.runs_max = settings.database.retain_runs_max;
   config.retention.events_for = hours(24) * settings.database.retain_events_days;
   config.retention.recoveries_for = hours(24) * settings.database.retain_recoveries_days;
+  config.engine.write_event = codec::write_event;
   config.inbox_max = settings.controller.inbox_max;
-  config.seed = static_cast<std::uint64_t>(wall_clock_now().us) ^
-                static_cast<std::uint64_t>(::getpid()) << 40U;
+  config.engine.seed = static_cast<std::uint64_t>(wall_clock_now().us) ^
+                       static_cast<std::uint64_t>(::getpid()) << 40U;
   return config;
 }
 
@@ -198,7 +201,7 @@ asio::awaitable<void> Wiring::run_self_check() {
   });
 }
 
-void Wiring::committed(const Batch& batch, Duration took) {
+void Wiring::committed(const engine::Batch& batch, Duration took) {
   const EventBlock& events = batch.commit().events;
   if (events.first_seq > 0) {
     hub_.publish(events.first_seq, events.last_seq, events.lines);

@@ -25,7 +25,7 @@
 #include "api/backend.h"
 #include "controller/committer.h"
 #include "controller/controller.h"
-#include "controller/engine.h"
+#include "controller/engine_shell.h"
 #include "controller/event_hub.h"
 #include "controller/metrics.h"
 #include "controller/monitor_log.h"
@@ -72,7 +72,8 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   void probe(const core::Probe& probe) override;
   void self_check() override;
   void loaded(std::uint64_t last_event) override;
-  void committed(const Batch& batch, Duration took) override;
+  void committed(const engine::Batch& batch, Duration took) override;
+  void passed_over_workers(Duration took) override { metrics_.count_health_pass(took); }
   bool make_space() override;
   void audited(const api::ReconcileReport& report) override { metrics_.count(report); }
   void say(LogLevel level, std::string what) override;
@@ -90,7 +91,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   void note_monitor_failed();
   void tell_of(const Event& event);
   void report_own_trouble(const char* what, const std::exception_ptr& error);
-  api::UnservedError unserved(Engine::Refused why) const;
+  api::UnservedError unserved(EngineShell::Refused why) const;
 
   ControllerParts parts_;
   const Instant started_;
@@ -101,7 +102,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   Metrics metrics_;
   SpaceReserve reserve_;
   Committer committer_;
-  Engine engine_;
+  EngineShell engine_;
   Reads reads_;
   Webhooks webhooks_;
   boost::asio::io_context io_;

@@ -36,6 +36,15 @@ void set_request(core::Command& command, RequestId request) {
       command);
 }
 
+engine::Asked side_write(RequestId request, api::SideWrite side) {
+  return std::visit(
+      [request](auto& write) -> engine::Asked {
+        auto& [row] = write;
+        return engine::SideWrite{request, std::move(row)};
+      },
+      side);
+}
+
 // Everything there is, a page at a time; what cannot be read is left out.
 template <class Row, class ReadPage>
 std::vector<Row> all_pages(ReadPage read_page) {
@@ -52,8 +61,8 @@ std::vector<Row> all_pages(ReadPage read_page) {
 
 }  // namespace
 
-api::UnservedError Wiring::unserved(Engine::Refused why) const {
-  if (why == Engine::Refused::kBusy) {
+api::UnservedError Wiring::unserved(EngineShell::Refused why) const {
+  if (why == EngineShell::Refused::kBusy) {
     return {api::Unserved::kBusy, "too many requests wait for the engine", seconds(1)};
   }
   if (!engine_.store_well() && engine_.term().value > 0) {
@@ -65,8 +74,8 @@ api::UnservedError Wiring::unserved(Engine::Refused why) const {
 }
 
 std::optional<api::UnservedError> Wiring::submit(Asked asked) {
-  const Engine::Refused refused = engine_.ask(std::move(asked));
-  if (refused == Engine::Refused::kNo) return std::nullopt;
+  const EngineShell::Refused refused = engine_.ask(std::move(asked));
+  if (refused == EngineShell::Refused::kNo) return std::nullopt;
   return unserved(refused);
 }
 
@@ -116,7 +125,7 @@ asio::awaitable<api::Asked<void>> Wiring::write(api::SideWrite side) {
   const bool of_webhooks = std::holds_alternative<api::WriteWebhook>(side);
   auto slot = std::make_shared<Slot<Answer>>(co_await asio::this_coro::executor);
   const RequestId request = waiters_.add([slot](Answer answer) { slot->give(std::move(answer)); });
-  if (const auto error = submit(SideWriteAsked{request, std::move(side)})) {
+  if (const auto error = submit(side_write(request, std::move(side)))) {
     waiters_.forget(request);
     co_return std::unexpected(*error);
   }
@@ -200,7 +209,7 @@ api::Health Wiring::health() const {
   health.uptime = boot_clock_now() - started_;
   const Instant committed{engine_.last_commit_us()};
   health.last_commit = committed.us == 0 ? kNever : now() - (boot_clock_now() - committed);
-  const Engine::Live live = engine_.live();
+  const EngineShell::Live live = engine_.live();
   health.active_leases = live.leases;
   health.live_workers = live.workers;
   health.brake_engaged = live.brake;

@@ -30,7 +30,7 @@ TEST(Inbox, HearsWorkersLongerThanItTakesNewWork) {
 TEST(Inbox, NoticesAreAlwaysLetIn) {
   Inbox inbox(1);
   ASSERT_TRUE(inbox.ask(submit()));
-  inbox.notice(StopNow{});
+  inbox.notice(engine::Input{engine::StopRequested{}});
   const Inbox::Taken taken = inbox.take(Duration{}, false);
   EXPECT_EQ(taken.notices.size(), 1U);
   EXPECT_TRUE(taken.asked.empty()) << "what was asked stays while it is not wanted";
@@ -51,7 +51,7 @@ TEST(Inbox, GivesBackTheOrderInWhichItWasAsked) {
   }
   std::uint64_t next = 1;
   for (const Asked& asked : inbox.take(Duration{}, true).asked) {
-    EXPECT_EQ(request_of(asked).value, next++);
+    EXPECT_EQ(engine::request_of(std::get<engine::Asked>(asked)).value, next++);
   }
   EXPECT_EQ(next, 6U);
 }

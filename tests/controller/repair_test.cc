@@ -131,6 +131,30 @@ TEST(Repair, M04_AForcedPassComparesMemoryWithTheDatabase) {
   EXPECT_THAT(monitor_log(server), HasSubstr("the database has it Cancelled"));
 }
 
+TEST(Repair, M04_AForcedPassFindsEveryKindOfDifference) {
+  const std::pair<const char*, const char*> kinds[] = {
+      {"UPDATE task_instances SET epoch = 9 WHERE id LIKE '%-L0-0';", "epoch 9, memory Scheduled"},
+      {"UPDATE task_instances SET worker_id = 'w2' WHERE id LIKE '%-L0-0';",
+       "-L0-0: the database has it on 'w2', memory on 'w1'"},
+      {"DELETE FROM task_instances WHERE id LIKE '%-L1-1';", "no row of task 1"},
+      // Nothing is compared with it, but a row that cannot be read is as good as none.
+      {"UPDATE task_instances SET percent = 'much' WHERE id LIKE '%-L1-1';", "no row of task 1"},
+      {"UPDATE runs SET paused = 1;", "has it as Running and paused, memory as Running"},
+      {"UPDATE runs SET levels_passed = 1;", "has 1 levels passed, memory 0"},
+      {"UPDATE runs SET queued = 5;", "counts its tasks by state differently"},
+      {"DELETE FROM runs;", "no row of this run"},
+  };
+  for (const auto& [bent, found] : kinds) {
+    TestServer server;
+    TestWorker worker(server, "w1");
+    server.submit(kTwoTasks);
+    worker.take();
+    ASSERT_EQ(sqlite(server, bent), "");
+    const auto answer = server.post("/api/reconcile");
+    EXPECT_THAT(answer.text, HasSubstr(found)) << bent;
+  }
+}
+
 TEST(Repair, ADeletedWorkerIsGoneAndItsOldWordsAreRefused) {
   TestServer server;
   TestWorker worker(server, "w1");

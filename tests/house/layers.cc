@@ -16,18 +16,19 @@ constexpr std::array<std::string_view, 1> kBase{"base"};
 constexpr std::array<std::string_view, 2> kModel{"base", "model"};
 constexpr std::array<std::string_view, 3> kCore{"base", "model", "core"};
 constexpr std::array<std::string_view, 3> kAgent{"base", "model", "agent"};
+constexpr std::array<std::string_view, 4> kEngine{"base", "model", "core", "engine"};
 constexpr std::array<std::string_view, 3> kCodec{"base", "model", "codec"};
 constexpr std::array<std::string_view, 4> kStore{"base", "model", "codec", "store"};
 constexpr std::array<std::string_view, 2> kNet{"base", "net"};
 constexpr std::array<std::string_view, 7> kApi{"base",  "model", "core", "codec",
                                                "store", "net",   "api"};
-constexpr std::array<std::string_view, 8> kController{"base",  "model", "core", "codec",
-                                                      "store", "net",   "api",  "controller"};
+constexpr std::array<std::string_view, 9> kController{
+    "base", "model", "core", "engine", "codec", "store", "net", "api", "controller"};
 constexpr std::array<std::string_view, 6> kWorker{"base",  "model", "agent",
                                                   "codec", "net",   "worker"};
-constexpr std::array<std::string_view, 11> kCli{"base",       "model",  "core", "agent",
-                                                "codec",      "store",  "net",  "api",
-                                                "controller", "worker", "cli"};
+constexpr std::array<std::string_view, 12> kCli{"base",   "model",      "core",   "agent",
+                                                "engine", "codec",      "store",  "net",
+                                                "api",    "controller", "worker", "cli"};
 
 struct Layer {
   std::string_view folder;
@@ -35,10 +36,9 @@ struct Layer {
 };
 
 constexpr Layer kLayers[] = {
-    {"base", kBase},     {"model", kModel}, {"core", kCore},
-    {"agent", kAgent},   {"codec", kCodec}, {"store", kStore},
-    {"net", kNet},       {"api", kApi},     {"controller", kController},
-    {"worker", kWorker}, {"cli", kCli},
+    {"base", kBase},     {"model", kModel},           {"core", kCore},     {"agent", kAgent},
+    {"engine", kEngine}, {"codec", kCodec},           {"store", kStore},   {"net", kNet},
+    {"api", kApi},       {"controller", kController}, {"worker", kWorker}, {"cli", kCli},
 };
 
 // Folders that are not the product: the product includes none of them.
@@ -55,6 +55,22 @@ const Layer* layer_of(std::string_view folder) {
 
 bool contains(Names names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
+}
+
+// The judges of histories: they know the core's data and none of its code.
+constexpr std::array<std::string_view, 2> kJudges{"sim/check/", "sim/model/"};
+constexpr std::array<std::string_view, 3> kDataOfCore{"core/command.h", "core/effects.h",
+                                                      "core/policy.h"};
+
+// A checker that shares code with what it checks shares its mistakes.
+std::string bias(const SourceFile& file, const std::string& include) {
+  const bool judges = std::ranges::any_of(
+      kJudges, [&](std::string_view folder) { return file.path.starts_with(folder); });
+  const std::string target = first_folder(include);
+  if (!judges || (target != "core" && target != "agent")) return {};
+  if (contains(kDataOfCore, include)) return {};
+  return fmt::format("sim/check and sim/model may know of core only {}: state the rule anew",
+                     fmt::join(kDataOfCore, ", "));
 }
 
 // What this file may not include although it is ours; empty when all is well.
@@ -84,9 +100,10 @@ Findings wrong_directions(const SourceFile& file) {
   Findings findings;
   for (const Include& include : includes_of(file.text)) {
     if (!include.quoted) continue;
-    std::string message = include.name.contains('/')
-                              ? objection(file, first_folder(include.name))
-                              : "write the include from the root: \"folder/file.h\"";
+    std::string message =
+        include.name.contains('/')
+            ? objection(file, first_folder(include.name)) + bias(file, include.name)
+            : "write the include from the root: \"folder/file.h\"";
     if (message.empty()) continue;
     findings.push_back(
         {file.path, include.line, fmt::format("includes '{}': {}", include.name, message)});

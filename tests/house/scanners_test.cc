@@ -80,6 +80,9 @@ TEST(Layers, UpwardAndSidewaysIncludesAreFound) {
   EXPECT_THAT(direction("src/novel/x.cc", "\"base/x.h\""), HasSubstr("no place in the table"));
   EXPECT_THAT(direction("sim/x.cc", "\"tests/x.h\""), HasSubstr("sim/ may include"));
   EXPECT_THAT(direction("src/base/x.cc", "\"x.h\""), HasSubstr("from the root"));
+  EXPECT_THAT(direction("sim/check/x.cc", "\"core/state.h\""), HasSubstr("state the rule anew"));
+  EXPECT_THAT(direction("sim/model/x.cc", "\"agent/held.h\""), HasSubstr("state the rule anew"));
+  EXPECT_EQ(direction("sim/model/x.cc", "\"core/policy.h\""), "");
 }
 
 TEST(Layers, DownwardIncludesAreFine) {

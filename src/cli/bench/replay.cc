@@ -7,9 +7,10 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
-#include "controller/batch.h"
+#include "codec/event_json.h"
 #include "core/load.h"
 #include "core/step.h"
+#include "engine/batch.h"
 #include "model/plan.h"
 #include "store/sqlite/open.h"
 
@@ -111,7 +112,7 @@ class Replay {
     result_.writing += boot_clock_now() - begin;
     ++result_.commits;
     result_.rows += batch_.rows();
-    batch_ = {};
+    batch_ = engine::Batch(codec::write_event);
     if (!done) return std::unexpected(done.error().detail);
     return {};
   }
@@ -121,7 +122,7 @@ class Replay {
   core::State state_;
   Term term_;
   Instant now_ = wall_clock_now() + hours(1);  // after everything the store has seen
-  controller::Batch batch_;
+  engine::Batch batch_{codec::write_event};
   std::vector<Hand> hands_;
   ReplayResult result_{};
 };

@@ -1,11 +1,11 @@
-#include "controller/batch.h"
+#include "engine/batch.h"
 
 #include <iterator>
 #include <utility>
 
-#include "codec/event_json.h"
+#include "base/planted.h"
 
-namespace vortex::controller {
+namespace vortex::engine {
 namespace {
 
 // Indexes stay below 2^24 (settings: max_tasks_per_run), so one number names a task.
@@ -20,15 +20,28 @@ void append(std::vector<Row>& to, std::vector<Row>& from) {
   }
 }
 
-template <class Row, class Index, class KeyOf>
-void merge(std::vector<Row>& to, Index& at, std::vector<Row>& from, KeyOf key) {
+template <class Row>
+void put(std::vector<Row>& to, std::size_t place, bool is_new, Row& row) {
+  if (is_new) {
+    to.push_back(std::move(row));
+  } else {
+    to[place] = std::move(row);
+  }
+}
+
+template <class Row, class KeyOf>
+void merge(std::vector<Row>& to, KeyIndex& at, std::vector<Row>& from, KeyOf key) {
   for (Row& row : from) {
-    const auto [known, is_new] = at.try_emplace(key(row), to.size());
-    if (is_new) {
-      to.push_back(std::move(row));
-    } else {
-      to[known->second] = std::move(row);
-    }
+    const auto [place, is_new] = at.find_or_add(key(row), to.size());
+    put(to, place, is_new, row);
+  }
+}
+
+void merge(std::vector<WorkerRow>& to, std::map<std::string, std::size_t>& at,
+           std::vector<WorkerRow>& from) {
+  for (WorkerRow& row : from) {
+    const auto [known, is_new] = at.try_emplace(row.info->id.text, to.size());
+    put(to, known->second, is_new, row);
   }
 }
 
@@ -40,7 +53,7 @@ void Batch::add(core::Effects&& effects, Instant now) {
   for (Event& event : effects.events) {
     if (commit_.events.first_seq == 0) commit_.events.first_seq = event.seq;
     commit_.events.last_seq = event.seq;
-    codec::write_event(commit_.events.lines, event);
+    if (write_event_ != nullptr) write_event_(commit_.events.lines, event);
     events.push_back(std::move(event));
   }
   append(replies, effects.replies);
@@ -54,9 +67,15 @@ void Batch::add_rows(RowBatch&& rows) {
   drop_forgotten(rows);
   merge(to.tasks, task_at_, rows.tasks, [](const TaskRow& row) { return key_of(row.id); });
   merge(to.runs, run_at_, rows.runs, [](const RunRow& row) { return row.id.value; });
-  merge(to.workers, worker_at_, rows.workers,
-        [](const WorkerRow& row) { return row.info->id.text; });
+  merge(to.workers, worker_at_, rows.workers);
   append(to.task_data, rows.task_data);
+  if (planted(PlantedBug::kMergeLosesOlderAttempt)) {
+    for (const AttemptRow& row : rows.attempts) {
+      std::erase_if(to.attempts, [&row](const AttemptRow& older) {
+        return older.attempt.task == row.attempt.task;
+      });
+    }
+  }
   append(to.attempts, rows.attempts);
   append(to.machines, rows.machines);
   append(to.recoveries, rows.recoveries);
@@ -115,4 +134,4 @@ const Commit& Batch::seal(Term term, Instant now) {
   return commit_;
 }
 
-}  // namespace vortex::controller
+}  // namespace vortex::engine

@@ -1,10 +1,10 @@
-#include "controller/batch.h"
+#include "engine/batch.h"
 
 #include <utility>
 
 #include <gtest/gtest.h>
 
-namespace vortex::controller {
+namespace vortex::engine {
 namespace {
 
 core::Effects task_effects(std::uint32_t index, TaskState state, std::uint64_t seq) {
@@ -38,7 +38,9 @@ TEST(Batch, TasksOfDifferentRunsAreNotConfused) {
 }
 
 TEST(Batch, EventsAreOneBlockInOrder) {
-  Batch batch;
+  Batch batch([](std::string& lines, const Event& event) {
+    lines += "\"seq\":" + std::to_string(event.seq) + "\n";
+  });
   batch.add(task_effects(0, TaskState::kQueued, 7), {});
   batch.add(task_effects(1, TaskState::kQueued, 8), {});
   const EventBlock& block = batch.commit().events;
@@ -69,4 +71,4 @@ TEST(Batch, WhatTheShellAddsIsWrittenToo) {
 }
 
 }  // namespace
-}  // namespace vortex::controller
+}  // namespace vortex::engine

@@ -5,17 +5,26 @@
 // between two commits is written once. Owned by the engine's thread until it is handed over.
 
 #include <cstdint>
-#include <unordered_map>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "base/time.h"
 #include "core/effects.h"
+#include "engine/key_index.h"
 #include "model/commit.h"
+#include "model/event.h"
 
-namespace vortex::controller {
+namespace vortex::engine {
+
+// How an event becomes a line of the event log.
+using WriteEvent = void (*)(std::string& lines, const Event& event);
 
 class Batch {
  public:
+  // Null: nobody reads the lines, there are none.
+  explicit Batch(WriteEvent write_event = nullptr) : write_event_(write_event) {}
+
   void add(core::Effects&& effects, Instant now);
   void add(LogChunk chunk) { commit_.logs.push_back(std::move(chunk)); }
   void add(CheckpointPiece piece) { commit_.pieces.push_back(std::move(piece)); }
@@ -42,17 +51,17 @@ class Batch {
   std::vector<Event> events;  // for the metrics; the lines are in the commit
   bool self_check = false;
   std::vector<core::Sample> samples;
-  Duration health_pass;  // how long the pass over all workers took, when there was one
 
  private:
   void add_rows(RowBatch&& rows);
   void drop_forgotten(RowBatch& rows);
 
+  WriteEvent write_event_;
   Commit commit_;
   // Where in commit_.rows the row with this key is.
-  std::unordered_map<std::uint64_t, std::size_t> task_at_;
-  std::unordered_map<std::uint64_t, std::size_t> run_at_;
-  std::unordered_map<std::string, std::size_t> worker_at_;
+  KeyIndex task_at_;
+  KeyIndex run_at_;
+  std::map<std::string, std::size_t> worker_at_;
 };
 
-}  // namespace vortex::controller
+}  // namespace vortex::engine
