@@ -69,6 +69,11 @@ bool read_line(Case& c, std::string_view key, std::span<const std::string_view> 
     if (value) c.seed = *value;
     return value.has_value();
   }
+  if (key == "drawing") {
+    const auto value = number(values[0]);
+    if (value) c.drawing = static_cast<std::uint32_t>(*value);
+    return value && *value >= kFirstDrawing && *value <= kPresentDrawing;
+  }
   if (key == "scenario") {
     const auto scenario = by_name<Scenario>(values[0]);
     if (scenario) c.scenario = *scenario;
@@ -81,6 +86,7 @@ bool read_line(Case& c, std::string_view key, std::span<const std::string_view> 
 
 std::string to_text(const Case& c) {
   std::string text = fmt::format("# {}\nseed {}\n", c.note, c.seed);
+  if (c.drawing != kFirstDrawing) text += fmt::format("drawing {}\n", c.drawing);
   if (c.scenario != Scenario::kBySeed) text += fmt::format("scenario {}\n", to_text(c.scenario));
   std::vector<std::string_view> off;
   off.reserve(c.off.size());
@@ -94,6 +100,7 @@ std::string to_text(const Case& c) {
 
 std::expected<Case, std::string> parse_case(std::string_view text) {
   Case c;
+  c.drawing = kFirstDrawing;
   std::uint32_t line_number = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());

@@ -14,8 +14,14 @@
 
 namespace vortex::sim {
 
+// How a seed is read. A saved case keeps the drawing it was found with, so what is drawn later
+// changes no history of it; a file that names none is of the first.
+inline constexpr std::uint32_t kFirstDrawing = 1;
+inline constexpr std::uint32_t kPresentDrawing = 2;
+
 struct Case {
   std::uint64_t seed = 1;
+  std::uint32_t drawing = kPresentDrawing;
   Scenario scenario = Scenario::kBySeed;
   std::set<FaultKind> off;            // kinds that do not happen at all
   std::set<std::uint32_t> no_faults;  // single timed faults, by position

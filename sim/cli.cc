@@ -3,18 +3,21 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <cstdio>
 #include <expected>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/near_name.h"
 #include "sim/demo.h"
 #include "sim/fleet.h"
+#include "sim/hunt.h"
 #include "sim/mutants.h"
 #include "sim/regress.h"
 #include "sim/shrink.h"
@@ -30,6 +33,8 @@ constexpr std::string_view kHelp = R"(vortex-sim: the simulated cluster
   --case FILE [--trace]   one saved case
   --regress DIR           all saved cases of a folder; closes with `traces=N violations=V`
   --mutants               every planted bug must be found; closes with `mutants=K found=F`
+  --hunt N [--cases A,B]  N cases, directed scenarios in turn, or only these of them, until the first
+                          violation; closes with `tried=T found=INVARIANT|nothing ...`
   --demo                  a DAG on five workers, two of which are killed
 
   --jobs J                processes (default: one per core)
@@ -38,6 +43,7 @@ constexpr std::string_view kHelp = R"(vortex-sim: the simulated cluster
   --save DIR              with --seeds: keeps what fails, made small, in this folder
   --no-shrink             with --seeds: does not make what fails smaller
   --reached               with --seeds: prints how often each mark was reached
+  --coverage              with --seeds: prints how often each thing was drawn, and who checks it
 )";
 
 // From this many seeds on, a mark that none of them reached is a failure.
@@ -47,6 +53,8 @@ constexpr std::size_t kShrunkMax = 3;
 struct Options {
   std::optional<std::uint64_t> seeds;
   std::optional<std::uint64_t> seed;
+  std::optional<std::uint64_t> hunt;
+  std::vector<std::uint64_t> cases;
   std::uint64_t from = 1;
   std::uint64_t budget = 3000;
   std::uint32_t jobs = std::max(1U, std::thread::hardware_concurrency());
@@ -58,6 +66,7 @@ struct Options {
   bool mutants = false;
   bool demo = false;
   bool reached = false;
+  bool coverage = false;
   bool no_shrink = false;
   bool help = false;
 };
@@ -97,10 +106,13 @@ class Parser {
     if (name == "--mutants") return o.mutants = true;
     if (name == "--demo") return o.demo = true;
     if (name == "--reached") return o.reached = true;
+    if (name == "--coverage") return o.coverage = true;
     if (name == "--no-shrink") return o.no_shrink = true;
     if (name == "--help" || name == "-h") return o.help = true;
     if (name == "--seeds") return take_number(name, o.seeds.emplace());
     if (name == "--seed") return take_number(name, o.seed.emplace());
+    if (name == "--hunt") return take_number(name, o.hunt.emplace());
+    if (name == "--cases") return take_numbers(name, o.cases);
     if (name == "--from") return take_number(name, o.from);
     if (name == "--budget") return take_number(name, o.budget);
     if (name == "--jobs") return take_jobs(name);
@@ -131,6 +143,19 @@ class Parser {
     return parsed.has_value();
   }
 
+  bool take_numbers(std::string_view name, std::vector<std::uint64_t>& to) {
+    auto text = value(name);
+    while (text && !text->empty()) {
+      const std::size_t end = std::min(text->find(','), text->size());
+      const auto parsed = number(text->substr(0, end));
+      if (!parsed) error_ = fmt::format("{} needs numbers, not `{}`", name, *text);
+      if (!parsed) return false;
+      to.push_back(*parsed);
+      text->remove_prefix(std::min(end + 1, text->size()));
+    }
+    return text.has_value();
+  }
+
   bool take_jobs(std::string_view name) {
     std::uint64_t jobs = 0;
     if (!take_number(name, jobs)) return false;
@@ -157,10 +182,10 @@ class Parser {
   }
 
   static std::string unknown(std::string_view name) {
-    constexpr std::array<std::string_view, 15> kKnown{
-        "--seeds",    "--from",    "--seed", "--trace",     "--case",
-        "--regress",  "--mutants", "--demo", "--jobs",      "--save",
-        "--scenario", "--budget",  "--help", "--no-shrink", "--reached"};
+    constexpr std::array<std::string_view, 18> kKnown{
+        "--coverage", "--hunt",     "--cases",   "--seeds",   "--from",      "--seed",
+        "--trace",    "--case",     "--regress", "--mutants", "--demo",      "--jobs",
+        "--save",     "--scenario", "--budget",  "--help",    "--no-shrink", "--reached"};
     const std::string_view near = nearest_name(name, kKnown);
     if (near.empty()) return fmt::format("unknown option `{}`; see --help", name);
     return fmt::format("unknown option `{}`; did you mean {}?", name, near);
@@ -228,8 +253,42 @@ std::size_t report_marks(const Options& options, const FleetReport& report) {
   return missing;
 }
 
+// The table of docs/simulator.md: how often each thing was drawn in a thousand seeds.
+void print_coverage(const Options& options, const FleetReport& report) {
+  const std::uint64_t seeds = std::max<std::uint64_t>(*options.seeds, 1);
+  const auto line = [seeds](std::string_view group, std::string_view name, std::uint64_t count,
+                            std::string_view by) {
+    fmt::print("| {} | {} | {} | {} |\n", group, name, count * 1000 / seeds, by);
+  };
+  fmt::print("| what | name | per 1,000 seeds | checked by |\n|---|---|---|---|\n");
+  for (std::size_t i = 0; i < kCommands; ++i) {
+    const CommandFeature& command = command_features()[i];
+    if (command.from_inside.empty()) {
+      line("command", command.name, report.calls[i], command.checked_by);
+    } else {
+      fmt::print("| command | {} | {} | {} |\n", command.name, command.from_inside,
+                 command.checked_by);
+    }
+  }
+  std::vector<std::uint64_t> counts(features().size());
+  for (std::uint64_t n = 0; n < *options.seeds; ++n) {
+    Case c;
+    c.seed = options.from + n;
+    const Setup setup = draw_setup(c);
+    for (std::size_t f = 0; f < counts.size(); ++f) counts[f] += features()[f].count(setup);
+  }
+  for (std::size_t f = 0; f < counts.size(); ++f) {
+    line(features()[f].group, features()[f].name, counts[f], features()[f].checked_by);
+  }
+}
+
 int run_seeds(const Options& options) {
-  const FleetReport report = run_fleet({options.from, *options.seeds, options.jobs});
+  const auto tell = [](const FailedSeed& failed) {
+    fmt::print("seed {} violates {}: {}\n", failed.seed, failed.failure.invariant,
+               failed.failure.detail);
+    std::fflush(stdout);
+  };
+  const FleetReport report = run_fleet({options.from, *options.seeds, options.jobs, tell});
   std::size_t shown = 0;
   for (const FailedSeed& failed : report.failures) {
     const bool shrinks = !options.no_shrink && shown < kShrunkMax;
@@ -237,6 +296,7 @@ int run_seeds(const Options& options) {
     ++shown;
   }
   const std::size_t missing = report_marks(options, report);
+  if (options.coverage) print_coverage(options, report);
   fmt::print("seeds={} violations={}\n", *options.seeds, report.violations);
   return report.violations == 0 && missing == 0 ? 0 : 1;
 }
@@ -251,6 +311,7 @@ int run_cli(std::span<const std::string_view> arguments) {
   }
   const Options& options = *parsed;
   if (options.mutants) return run_mutants({options.from, options.budget, options.jobs});
+  if (options.hunt) return run_hunt({options.from, *options.hunt, options.cases});
   if (options.demo) return run_demo();
   if (!options.regress.empty()) return run_saved(options.regress);
   if (!options.case_file.empty()) return replay_file(options);

@@ -66,7 +66,15 @@ void Clients::perform(const Act& act) {
     case ActKind::kCordon:
     case ActKind::kReset:
     case ActKind::kDrain:
+    case ActKind::kDrainWithin:
+    case ActKind::kDelete:
       return act_on_worker(act);
+    case ActKind::kCheckAttempt:
+      return check_attempt(act);
+    case ActKind::kSubmitWrong:
+      return submit_wrong(act);
+    case ActKind::kMalformed:
+      return ask_nonsense(act);
   }
 }
 
@@ -75,9 +83,13 @@ void Clients::submit(const Act& act) {
   core::SubmitRun command;
   command.idempotency_key = draft.key;
   command.dag = draft.dag;
+  command.labels = draft.labels;
   const bool other = act.kind == ActKind::kSubmitOtherKey;
   command.params = other ? R"({"other":true})" : "{}";
-  ask(std::move(command), other ? kFewTries : kUntilTold, [this, other](const auto* answer) {
+  if (!draft.dag.params.empty() && !other) command.params = R"({"n":2})";
+  // Who has no key and is not answered dares not ask again: that might be a second run.
+  const std::uint32_t tries = draft.key.empty() ? 1 : kUntilTold;
+  ask(std::move(command), other ? kFewTries : tries, [this, other](const auto* answer) {
     if (!other) --open_submits_;
     if (answer == nullptr) return;
     if (const auto* yes = std::get_if<core::RunAccepted>(answer)) accepted(yes->run);
@@ -120,11 +132,89 @@ void Clients::act_on_worker(const Act& act) {
     return ask(core::CordonWorker{{}, worker, act.on}, kFewTries, {});
   }
   if (act.kind == ActKind::kDrain) return ask(core::DrainWorker{{}, worker}, kFewTries, {});
+  if (act.kind == ActKind::kDrainWithin) {
+    const Duration within = permille_of(scene_.setup.timings.policy.worker_lease,
+                                        static_cast<std::int64_t>(act.pick % 1500));
+    return ask(core::DrainWorker{{}, worker, within}, kFewTries, {});
+  }
+  if (act.kind == ActKind::kDelete) return ask(core::DeleteWorker{{}, worker}, kFewTries, {});
   // Half of those that are declared dead are forgotten as well; whoever is not gone is refused.
   const bool forgets = act.pick % 2 == 0;
   ask(core::ResetWorker{{}, worker}, kFewTries, [this, worker, forgets](const auto* told) {
     if (forgets && told != nullptr) ask(core::DeleteWorker{{}, worker}, kFewTries, {});
   });
+}
+
+// The holder of what runs now, or one that held an earlier epoch.
+void Clients::check_attempt(const Act& act) {
+  const TaskRow* row = find_task(scene_.store.tables(), act.pick,
+                                 [](const auto& task) { return is_held(task.state); });
+  if (row == nullptr) return;
+  Attempt attempt{row->id, row->epoch};
+  if (act.pick % 4 == 0 && attempt.epoch.value > 1) --attempt.epoch.value;
+  if (act.pick % 16 == 1) ++attempt.epoch.value;
+  ask(core::CheckAttempt{{}, attempt}, kFewTries, {});
+}
+
+void Clients::submit_wrong(const Act& act) {
+  core::SubmitRun command;
+  DagSpec dag = scene_.setup.drafts[act.draft].dag;
+  NodeSpec& first = dag.nodes.front();
+  switch (act.pick % 5) {
+    case 0:
+      first.needs = {"nobody"};
+      break;
+    case 1:
+      first.needs = {first.name};
+      break;
+    case 2:
+      dag.nodes.push_back(first);
+      break;
+    case 3:
+      dag.nodes.clear();
+      break;
+    default:
+      dag.name = "";
+      break;
+  }
+  command.dag = std::move(dag);
+  if (act.pick % 3 != 0) command.idempotency_key = fmt::format("wrong-{}", act.pick);
+  ask(std::move(command), kFewTries, {});
+}
+
+// What no careful client sends. Each of these is refused and changes nothing.
+void Clients::ask_nonsense(const Act& act) {
+  constexpr RunId kNoRun{1'000'000};
+  const TaskId nothing{kNoRun, 7, 0};
+  const WorkerId nobody("nobody");
+  WorkerInfo odd = scene_.setup.workers.front().info;
+  odd.slots = 0;
+  SyncRequest empty;
+  empty.worker = odd.id;
+  core::SubmitRun long_key;
+  long_key.dag = scene_.setup.drafts[act.draft].dag;
+  long_key.idempotency_key = std::string(300, 'k');
+  const core::Command nonsense[] = {core::AcquireLease{{}, {"orders", 0}, {}},
+                                    core::AcquireLease{{}, {"", 0}, AgentId("agent0")},
+                                    core::PauseQueue{{}, "", true},
+                                    core::RegisterWorker{{}, odd, {1'000'000}},
+                                    core::Sync{{}, empty},
+                                    long_key,
+                                    core::CancelRun{{}, kNoRun},
+                                    core::PauseRun{{}, kNoRun, true},
+                                    core::CancelTask{{}, nothing},
+                                    core::RetryTask{{}, nothing, {}},
+                                    core::RedriveDeadLetter{{}, nothing, {}},
+                                    core::DiscardDeadLetter{{}, nothing},
+                                    core::DrainWorker{{}, nobody, {}},
+                                    core::CordonWorker{{}, nobody, true},
+                                    core::ResetWorker{{}, nobody},
+                                    core::DeleteWorker{{}, nobody},
+                                    core::CheckAttempt{{}, {nothing, {1}}},
+                                    core::RenewLease{{}, {"orders", 99}, AgentId("agent0"), {1}},
+                                    core::ReleaseLease{{}, {"orders", 99}, AgentId("agent0"), {1}},
+                                    core::CheckLease{{}, {"orders", 99}, AgentId("agent0"), {1}}};
+  ask(nonsense[act.pick % std::size(nonsense)], kFewTries, {});
 }
 
 void Clients::lift_everything() {

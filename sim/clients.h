@@ -46,6 +46,9 @@ class Clients {
   void act_on_run(const Act& act);
   void act_on_task(const Act& act);
   void act_on_worker(const Act& act);
+  void check_attempt(const Act& act);
+  void submit_wrong(const Act& act);
+  void ask_nonsense(const Act& act);
   void accepted(RunId run) { runs_.push_back(run); }
 
   Scene& scene_;

@@ -18,6 +18,9 @@ void add_fault(Setup& setup, Rng& rng, FaultKind kind);
 void direct_switches(Setup& setup, Rng& rng);
 void direct_faults(Setup& setup, Rng rng);
 void draw_workload(Setup& setup, Rng rng);
+// What came with the second drawing, put upon what the first has drawn.
+void draw_more_timings(Setup& setup, Rng rng);
+void draw_more(Setup& setup, Rng rng);
 
 // Draws that recur.
 inline Duration permille_of(Duration d, std::int64_t permille) { return {d.us * permille / 1000}; }

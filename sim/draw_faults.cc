@@ -41,6 +41,7 @@ void aim(Fault& fault, const Setup& setup, Rng& rng) {
       break;
     case FaultKind::kControllerCrash:
     case FaultKind::kControllerPause:
+    case FaultKind::kControllerStop:
       fault.a = pick(rng, setup.controllers);
       break;
     case FaultKind::kHostCrash:

@@ -73,9 +73,10 @@ HostClock draw_clock(Setup& setup, Rng& rng, std::int64_t ppm_max) {
   return {offset, setup.is_on(FaultKind::kClockRates) ? ppm : 0};
 }
 
-void draw_switches(Setup& setup, Rng& rng) {
+void draw_switches(Setup& setup, const Case& c, Rng& rng) {
   setup.on.assign(kFaultKinds, false);
-  for (std::size_t i = 0; i < kFaultKinds; ++i) setup.on[i] = rng.chance(500);
+  const std::size_t known = c.drawing > kFirstDrawing ? kFaultKinds : kFaultKindsOfFirstDrawing;
+  for (std::size_t i = 0; i < known; ++i) setup.on[i] = rng.chance(500);
   if (setup.scenario != Scenario::kSwarm) direct_switches(setup, rng);
 }
 
@@ -127,7 +128,7 @@ void draw_cluster(Setup& setup, Rng rng) {
   setup.machines = static_cast<std::uint32_t>(rng.between(1, std::min(4U, workers)));
   for (std::uint32_t w = 0; w < workers; ++w) {
     const std::uint32_t machine = w % setup.machines;
-    setup.workers.push_back({draw_info(rng, w, machine), machine, false, false});
+    setup.workers.push_back({draw_info(rng, w, machine), machine, false, false, {}});
   }
   // Worker and controller together stay inside the 5% that the timing rules leave.
   constexpr std::int64_t kWithinMarginPpm = 15'000;
@@ -190,11 +191,15 @@ Setup draw_setup(const Case& c) {
   const Rng workload = root.fork(6);
   Rng frame = root.fork(7);
   const Rng slack = root.fork(8);
+  Rng more = root.fork(9);
+  const bool draws_more = c.drawing > kFirstDrawing;
   setup.scenario = draw_scenario(c, frame);
   const std::int64_t leases = frame.between(5, 12);
-  draw_switches(setup, switches);
+  draw_switches(setup, c, switches);
   for (const FaultKind kind : c.off) setup.on[static_cast<std::size_t>(kind)] = false;
   setup.timings = draw_timings(timings);
+  const Rng more_timings = more.fork(1);
+  if (draws_more) draw_more_timings(setup, more_timings);
   setup.faults_end = Instant{} + setup.timings.policy.worker_lease * leases;
   draw_cluster(setup, cluster);
   draw_slack(setup, slack);
@@ -205,6 +210,7 @@ Setup draw_setup(const Case& c) {
     direct_faults(setup, faults);
   }
   draw_workload(setup, workload);
+  if (draws_more) draw_more(setup, more.fork(2));
   leave_out(setup, c);
   return setup;
 }

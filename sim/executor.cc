@@ -40,6 +40,43 @@ void Executor::spawned(std::uint64_t id, const Assignment& assignment) {
   if (fate.progress_every > Duration{}) {
     scene_.agenda.after(fate.progress_every, [this, id] { say_progress(id, 1); });
   }
+  if (fate.writes_every > Duration{}) {
+    scene_.agenda.after(fate.writes_every, [this, id] { write_output(id, 1); });
+  }
+}
+
+void Executor::write_output(std::uint64_t id, std::uint64_t bytes) {
+  const auto it = running_.find(id);
+  if (it == running_.end()) return;
+  const Running& running = it->second;
+  scene_.agenda.after({}, process_.mine([this, attempt = running.attempt, bytes] {
+    callbacks_.tell(agent::ProcessOutput{attempt, bytes});
+  }));
+  if (running.fate.end == Fate::End::kHangs && bytes >= 2) return;
+  scene_.agenda.after(running.fate.writes_every,
+                      [this, id, bytes] { write_output(id, bytes + 1); });
+}
+
+void Executor::save_checkpoint(const Running& running, std::uint32_t said) {
+  const bool too_large = running.fate.too_large && said % 2 == 0;
+  if (running.fate.uploads) {
+    scene_.agenda.after({}, process_.mine([this, attempt = running.attempt, too_large] {
+      callbacks_.upload(attempt, too_large);
+    }));
+    return;
+  }
+  std::string data = fmt::format("{}", said);
+  if (too_large) data.resize(scene_.setup.timings.policy.checkpoint_bytes_max + 1, 'x');
+  scene_.agenda.after({}, process_.mine([this, attempt = running.attempt, data] {
+    callbacks_.tell(agent::ProcessCheckpoint{attempt, data});
+  }));
+}
+
+std::string Executor::outputs_of(const Running& running) const {
+  if (!running.fate.outputs) return "{}";
+  std::string value = fmt::format("{}", running.attempt.epoch.value);
+  if (running.fate.too_large) value.resize(scene_.setup.timings.policy.outputs_bytes_max, '1');
+  return fmt::format(R"({{"v":{}}})", value);
 }
 
 void Executor::say_progress(std::uint64_t id, std::uint32_t said) {
@@ -51,11 +88,7 @@ void Executor::say_progress(std::uint64_t id, std::uint32_t said) {
     callbacks_.tell(
         agent::ProcessProgress{attempt, {percent, fmt::format("step {}", percent / 7)}});
   }));
-  if (running.fate.checkpoints) {
-    scene_.agenda.after({}, process_.mine([this, attempt = running.attempt, said] {
-      callbacks_.tell(agent::ProcessCheckpoint{attempt, fmt::format("{}", said)});
-    }));
-  }
+  if (running.fate.checkpoints) save_checkpoint(running, said);
   // A hanging task looks alive at first.
   if (running.fate.end == Fate::End::kHangs && said >= 2) return;
   scene_.agenda.after(running.fate.progress_every,
@@ -66,7 +99,7 @@ void Executor::end_by_itself(std::uint64_t id) {
   const auto it = running_.find(id);
   if (it == running_.end()) return;
   const Running& running = it->second;
-  agent::ProcessExited exited{running.attempt, Completed{"{}"}};
+  agent::ProcessExited exited{running.attempt, Completed{outputs_of(running)}};
   switch (running.fate.end) {
     case Fate::End::kPoison:
       return callbacks_.poisoned();
@@ -75,6 +108,9 @@ void Executor::end_by_itself(std::uint64_t id) {
       break;
     case Fate::End::kSignal:
       exited.result = Failed{Failed::Cause::kSignal, running.fate.code, "killed"};
+      break;
+    case Fate::End::kOutOfMemory:
+      exited.result = Failed{Failed::Cause::kOutOfMemory, running.fate.code, "out of memory"};
       break;
     default:
       break;

@@ -26,6 +26,7 @@ class Executor {
   struct Callbacks {
     std::function<void(agent::Input)> tell;  // to the agent; called inside the worker process
     std::function<void()> poisoned;          // the task killed the worker process
+    std::function<void(Attempt, bool too_large)> upload = {};  // a checkpoint, in pieces
   };
   Executor(Scene& scene, Process& process, const HostClock& clock, Callbacks callbacks, Rng rng)
       : scene_(scene),
@@ -57,6 +58,9 @@ class Executor {
 
   void spawned(std::uint64_t id, const Assignment& assignment);
   void say_progress(std::uint64_t id, std::uint32_t said);
+  void save_checkpoint(const Running& running, std::uint32_t said);
+  void write_output(std::uint64_t id, std::uint64_t bytes);
+  std::string outputs_of(const Running& running) const;
   void end_by_itself(std::uint64_t id);
   void end_by_signal(std::uint64_t id);
   void watch_fence(std::uint64_t id);

@@ -61,7 +61,12 @@ Fate fate_of(const Setup& setup, const Assignment& assignment) {
   } else if (fails) {
     fate.end = traits.fails_by_signal ? Fate::End::kSignal : Fate::End::kExitCode;
     fate.code = traits.fails_by_signal ? 9 : traits.exit_code;
+    if (traits.out_of_memory) fate.end = Fate::End::kOutOfMemory, fate.code = 9;
   }
+  fate.outputs = traits.outputs;
+  fate.uploads = traits.uploads;
+  fate.writes_every = traits.writes_every;
+  fate.too_large = traits.too_large_permille > 0 && rng.chance(traits.too_large_permille);
   return fate;
 }
 

@@ -12,7 +12,15 @@
 namespace vortex::sim {
 
 struct Fate {
-  enum class End : std::uint8_t { kSuccess, kExitCode, kSignal, kHangs, kPoison, kCouldNotStart };
+  enum class End : std::uint8_t {
+    kSuccess,
+    kExitCode,
+    kSignal,
+    kHangs,
+    kPoison,
+    kCouldNotStart,
+    kOutOfMemory,
+  };
   End end = End::kSuccess;
   Duration runs;              // until the end, or until it kills its worker
   std::int32_t code = 0;      // exit code or signal number
@@ -20,6 +28,10 @@ struct Fate {
   Duration progress_every;    // zero: says nothing
   bool checkpoints = false;
   bool slow_start = false;
+  bool too_large = false;  // what it hands over is more than is taken
+  bool outputs = false;
+  bool uploads = false;
+  Duration writes_every;  // zero: writes nothing
 };
 
 const NodeTraits& traits_of(const Setup& setup, const Assignment& assignment);

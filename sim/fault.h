@@ -47,9 +47,13 @@ enum class FaultKind : std::uint8_t {
   kForgedHint,
   kWallJump,
   kTwin,  // a second life is started while the first stands still with its supervisor gone
+  // Since the second drawing.
+  kControllerStop,  // asked to leave, and started again later
   kCount,
 };
 inline constexpr std::size_t kFaultKinds = static_cast<std::size_t>(FaultKind::kCount);
+inline constexpr std::size_t kFaultKindsOfFirstDrawing =
+    static_cast<std::size_t>(FaultKind::kControllerStop);
 inline constexpr FaultKind kFirstTimedFault = FaultKind::kCutOneWay;
 
 // `a` and `b` name whom it hits; what they count depends on the kind.

@@ -7,7 +7,12 @@
 namespace vortex::sim {
 
 LeaseAgent::LeaseAgent(Scene& scene, Clients& clients, std::uint32_t index, Rng rng)
-    : scene_(scene), clients_(clients), id_(fmt::format("agent{}", index)), rng_(rng) {}
+    : scene_(scene), clients_(clients), id_(fmt::format("agent{}", index)), rng_(rng) {
+  // Beyond the agents of their own: workers, whose leases end with them.
+  if (index < scene.setup.lease_agents) return;
+  const auto& workers = scene.setup.workers;
+  id_ = AgentId(workers[(index - scene.setup.lease_agents) % workers.size()].info.id.text);
+}
 
 void LeaseAgent::begin() {
   scene_.agenda.after(rng_.between(millis(1), scene_.setup.timings.policy.partition_lease),

@@ -41,7 +41,7 @@ void copy_text(std::array<char, N>& to, const std::string& from) {
 
 Outcome run_checked(const Case& c, Twice twice) {
   const Result result = run_case(c);
-  Outcome outcome{std::nullopt, result.hash};
+  Outcome outcome{std::nullopt, result.hash, result.calls};
   if (!result.violations.empty()) {
     outcome.failure = Failure{result.violations[0].invariant, result.violations[0].detail};
   } else if (twice == Twice::kYes && run_case(c).hash != result.hash) {
@@ -52,7 +52,7 @@ Outcome run_checked(const Case& c, Twice twice) {
 
 Outcome run_isolated(const Case& c) {
   int ends[2];
-  if (::pipe(ends) != 0) return {Failure{kDied, "no pipe"}, 0};
+  if (::pipe(ends) != 0) return {Failure{kDied, "no pipe"}, 0, {}};
   const pid_t child = ::fork();
   if (child == 0) run_child(c, ends[1]);
   ::close(ends[1]);
@@ -62,9 +62,9 @@ Outcome run_isolated(const Case& c) {
   int status = 0;
   ::waitpid(child, &status, 0);
   if (got != sizeof message) {
-    return {Failure{kDied, fmt::format("the process died of signal {}", WTERMSIG(status))}, 0};
+    return {Failure{kDied, fmt::format("the process died of signal {}", WTERMSIG(status))}, 0, {}};
   }
-  Outcome outcome{std::nullopt, message.hash};
+  Outcome outcome{std::nullopt, message.hash, {}};
   if (message.failed) outcome.failure = Failure{message.invariant.data(), message.detail.data()};
   return outcome;
 }

@@ -24,6 +24,7 @@ inline constexpr const char* kDied = "no assertion fails";
 struct Outcome {
   std::optional<Failure> failure;
   std::uint64_t hash = 0;
+  CommandCounts calls{};
 };
 
 // Runs the case, and when asked a second time to compare the histories.

@@ -37,6 +37,7 @@ struct StoreStrength {
   Duration latency_max = millis(3);
   std::uint32_t abort_permille = 0;
   std::uint32_t lost_answer_permille = 0;  // committed or not, the answer does not come
+  Duration transfer_max;                   // how long the image of everything takes to arrive
 };
 
 // How the tasks of one node behave on their workers.
@@ -53,12 +54,19 @@ struct NodeTraits {
   std::uint32_t slow_start_permille = 0;  // is not up before the limit for starting
   Duration progress_every;                // zero: says nothing
   bool checkpoints = false;
+  // Since the second drawing.
+  bool out_of_memory = false;            // what fails does so for want of memory
+  bool outputs = false;                  // completes with a value of its own
+  std::uint32_t too_large_permille = 0;  // of outputs and checkpoints
+  bool uploads = false;                  // its checkpoints are kept in pieces
+  Duration writes_every;                 // zero: writes no output
 };
 
 struct RunDraft {
   DagSpec dag;
   std::vector<NodeTraits> traits;  // by position in dag.nodes
-  std::string key;
+  std::string key;                 // empty: none
+  Labels labels = {};
 };
 
 enum class ActKind : std::uint8_t {
@@ -75,6 +83,12 @@ enum class ActKind : std::uint8_t {
   kReset,
   kDrain,
   kPauseQueue,
+  // Since the second drawing.
+  kDrainWithin,
+  kDelete,
+  kCheckAttempt,  // may the holder of this attempt still act?
+  kSubmitWrong,   // no such DAG can run: refused
+  kMalformed,     // no sense in it, or about nothing there is: refused
 };
 
 struct Act {
@@ -92,6 +106,8 @@ struct WorkerSetup {
   bool absent = false;
   // Takes what it is given, never starts it, and forgets it without a word when told to stop.
   bool slack = false;
+  // What every other life of it registers with, while there are faults; unset: always the same.
+  std::optional<WorkerInfo> other = {};
 };
 
 struct Setup {
@@ -116,6 +132,9 @@ struct Setup {
   std::vector<Act> acts;
   std::uint32_t lease_agents = 0;
   std::uint32_t partitions = 0;
+  std::uint32_t worker_agents = 0;    // workers that hold partitions, beside the agents
+  bool journals = false;              // supervisors tell what became of their processes
+  std::uint32_t unsent_permille = 0;  // answers that some assignment can not leave with
   Instant faults_end;
   bool heals_all = false;  // nothing is left broken when the faults end
 

@@ -20,21 +20,21 @@ class StoreTest : public testing::Test {
     return setup;
   }
 
-  std::shared_ptr<const CommitRequest> request(Term term, RunId run) {
-    auto out = std::make_shared<CommitRequest>();
-    out->term = term;
-    RunRow row;
+  std::shared_ptr<const engine::Batch> batch(Term term, RunId run) {
+    core::Effects effects;
+    RunRow& row = effects.rows.runs.emplace_back();
     row.id = run;
     row.plan = std::make_shared<const DagPlan>();
     row.request = std::make_shared<const RunRequest>();
-    out->rows.runs.push_back(row);
+    auto out = std::make_shared<engine::Batch>();
+    out->add(std::move(effects), {});
+    out->seal(term, {});
     return out;
   }
 
   std::optional<CommitOutcome> commit(Term term, RunId run) {
     std::optional<CommitOutcome> outcome;
-    store.commit(setup.controller_host(0), request(term, run),
-                 [&](CommitOutcome o) { outcome = o; });
+    store.commit(setup.controller_host(0), batch(term, run), [&](CommitOutcome o) { outcome = o; });
     while (!agenda.empty() && !outcome) agenda.run_next();
     return outcome;
   }
@@ -67,7 +67,7 @@ TEST_F(StoreTest, AFormerLeaderIsFencedAndChangesNothing) {
 TEST_F(StoreTest, AFullDiskRefusesAndLeavesNothing) {
   const auto term = store.acquire(ControllerId("c0"), seconds(10));
   store.full(true);
-  EXPECT_EQ(commit(*term, {1}), CommitOutcome::kRefused);
+  EXPECT_EQ(commit(*term, {1}), CommitOutcome::kFull);
   EXPECT_FALSE(has({1}));
   store.full(false);
   EXPECT_EQ(commit(*term, {1}), CommitOutcome::kCommitted);
