@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 
+#include "model/plan.h"
 #include "sim/check/say.h"
 #include "sim/check/subjects.h"
 
@@ -21,8 +24,9 @@ class OkIsDurable : public Checker {
   explicit OkIsDurable(const CheckerTools& tools) : Checker("26-ok-is-durable", tools) {}
 
   void fact(const Picture& picture, Instant, const Fact& fact) override {
-    if (std::holds_alternative<Committed>(fact)) {
+    if (const auto* commit = std::get_if<Committed>(&fact)) {
       note(picture);
+      note(*commit);
     } else if (const auto* told = std::get_if<ClientTold>(&fact)) {
       std::visit([&](const auto& command) { check(picture, command, told->answer); },
                  told->command);
@@ -67,8 +71,72 @@ class OkIsDurable : public Checker {
     }
   }
 
+  void note(const Committed& commit) {
+    const RowBatch& rows = commit.rows;
+    for (const TaskDataRow& row : rows.task_data) {
+      if (row.uploaded) uploaded_.insert({Attempt{row.id, row.epoch}, row.uploaded->number});
+    }
+    for (const JournalRow& row : rows.journals) {
+      std::uint64_t& last = journals_[{row.supervisor, row.journal}];
+      last = std::max(last, row.last);
+    }
+    for (const WorkerRow& row : rows.workers) {
+      const bool leaves = !is_present(row.state) || row.state == WorkerState::kDraining;
+      if (leaves) left_.insert(row.info->id);
+    }
+    // One that left and came back within the commit shows it in the log alone.
+    for (const Event& event : commit.events) {
+      if (event.kind == EventKind::kWorkerDraining) left_.insert(event.worker);
+    }
+    deleted_.insert(rows.workers_gone.begin(), rows.workers_gone.end());
+    for (const PartitionLeaseRow& row : rows.leases) {
+      if (!row.holder.empty()) leased_[{row.partition, row.epoch}] = row.holder;
+    }
+  }
+
   template <class Command>
   void check(const Picture&, const Command&, const core::ReplyBody&) {}
+
+  void check(const Picture& picture, const core::CheckAttempt& command,
+             const core::ReplyBody& answer) {
+    if (!is_done(answer) || picture.granted_to(command.attempt) != nullptr) return;
+    violated("{} may act, it was said, but nobody was ever granted it", say(command.attempt));
+  }
+
+  void check(const Picture&, const core::CheckLease& command, const core::ReplyBody& answer) {
+    const auto* granted = std::get_if<core::LeaseGranted>(&answer);
+    if (granted == nullptr) return;
+    const auto found = leased_.find({command.partition, command.epoch});
+    const bool held = found != leased_.end() && found->second == command.agent;
+    if (held && granted->epoch == command.epoch) return;
+    violated("'{}' may act for partition {}, it was said, but no commit gave it epoch {}",
+             command.agent.text, say(command.partition), command.epoch.value);
+  }
+
+  void check(const Picture&, const core::KeepCheckpoint& command, const core::ReplyBody& answer) {
+    if (!is_done(answer) || uploaded_.contains({command.by.attempt, command.uploaded.number})) {
+      return;
+    }
+    violated("checkpoint {} of {} is kept, it was said, but no commit says so",
+             command.uploaded.number, say(command.by.attempt));
+  }
+
+  void check(const Picture&, const core::TellLifecycle& command, const core::ReplyBody& answer) {
+    if (!is_done(answer) || command.entries.empty()) return;
+    const auto found = journals_.find({command.supervisor, command.journal});
+    if (found != journals_.end() && found->second >= command.entries.back().number) return;
+    violated("'{}' was told that its journal was taken, but no commit says so", command.supervisor);
+  }
+
+  void check(const Picture&, const core::DrainWorker& command, const core::ReplyBody& answer) {
+    if (!is_done(answer) || left_.contains(command.worker)) return;
+    violated("worker '{}' leaves, it was said, but no commit says so", command.worker.text);
+  }
+
+  void check(const Picture&, const core::DeleteWorker& command, const core::ReplyBody& answer) {
+    if (!is_done(answer) || deleted_.contains(command.worker)) return;
+    violated("worker '{}' is forgotten, it was said, but no commit says so", command.worker.text);
+  }
 
   void check(const Picture& picture, const core::SubmitRun& submit, const core::ReplyBody& answer) {
     const bool refused = std::holds_alternative<core::Refusal>(answer);
@@ -174,12 +242,75 @@ class OkIsDurable : public Checker {
   std::set<TaskId> revived_;
   std::set<TaskId> discarded_;
   std::map<PartitionKey, Epoch> freed_;
+  std::set<std::pair<Attempt, std::uint64_t>> uploaded_;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> journals_;
+  std::set<WorkerId> left_;
+  std::set<WorkerId> deleted_;
+  std::map<std::pair<PartitionKey, Epoch>, AgentId> leased_;
+};
+
+// 26: what makes no sense is refused, and so is what speaks of nothing there is.
+class NonsenseRefused : public Checker {
+ public:
+  explicit NonsenseRefused(const CheckerTools& tools) : Checker("26-nonsense-refused", tools) {}
+
+  void fact(const Picture& picture, Instant, const Fact& fact) override {
+    const auto* told = std::get_if<ClientTold>(&fact);
+    if (told == nullptr) return;
+    if (std::holds_alternative<core::Refusal>(told->answer)) return;
+    if (std::holds_alternative<SyncRefusal>(told->answer)) return;
+    std::visit([&](const auto& command) { accepted(picture, command); }, told->command);
+  }
+
+ private:
+  template <class Command>
+  void accepted(const Picture& picture, const Command& command) {
+    if constexpr (requires { command.task; }) {
+      if (picture.tasks().find(command.task) == nullptr) {
+        violated("{} is unknown, but a command about it was accepted", say(command.task));
+      }
+    } else if constexpr (requires { command.run; }) {
+      if (picture.runs().find(command.run) == nullptr) {
+        violated("run {} is unknown, but a command about it was accepted", to_text(command.run));
+      }
+    } else if constexpr (requires { command.epoch; }) {
+      if (picture.leases().find(command.partition) == nullptr) {
+        violated("partition {} was never leased, but a command about it was accepted",
+                 say(command.partition));
+      }
+    }
+  }
+  void accepted(const Picture&, const core::SubmitRun& submit) {
+    const auto* spec = std::get_if<DagSpec>(&submit.dag);
+    if (spec != nullptr && !compile(*spec, policy().dag_limits)) {
+      violated("a DAG that can not run was accepted under key '{}'", submit.idempotency_key);
+    }
+    if (submit.idempotency_key.size() > 256) violated("a key of more than 256 bytes was accepted");
+  }
+  void accepted(const Picture&, const core::AcquireLease& command) {
+    if (!command.agent.empty() && !command.partition.topic.empty()) return;
+    violated("a lease without a holder or a topic was granted");
+  }
+  void accepted(const Picture&, const core::PauseQueue& command) {
+    if (command.queue.empty()) violated("a queue without a name was paused");
+  }
+  void accepted(const Picture&, const core::RegisterWorker& command) {
+    if (command.info.slots == 0) violated("a worker without slots was registered");
+  }
+  void accepted(const Picture&, const core::Sync& command) {
+    if (command.body.seq == 0) violated("a sync without a number was answered");
+  }
+  void accepted(const Picture&, const core::KeepCheckpoint& command) {
+    if (command.uploaded.bytes <= policy().upload_bytes_max) return;
+    violated("a checkpoint of {} bytes was kept", command.uploaded.bytes);
+  }
 };
 
 }  // namespace
 
 void add_answer_checkers(CheckerList& list, const CheckerTools& tools) {
   list.push_back(std::make_unique<OkIsDurable>(tools));
+  list.push_back(std::make_unique<NonsenseRefused>(tools));
 }
 
 }  // namespace vortex::sim

@@ -107,12 +107,79 @@ class NobodyBlamed : public Checker {
   std::map<TaskId, std::uint32_t> blamable_;
 };
 
+// 32: who is to blame is blamed. A worker that died of its own and alone takes a crash to every
+// task that was reported started there, and to no other; and each attempt that was not started in
+// time counts as such. Told from the ledger and the attempts, so the counters are exactly these.
+class BlameWhereDue : public Checker {
+ public:
+  explicit BlameWhereDue(const CheckerTools& tools) : Checker("32-blame-where-due", tools) {}
+
+  void fact(const Picture& picture, Instant, const Fact& fact) override {
+    brake_.fact(fact);
+    const auto* commit = std::get_if<Committed>(&fact);
+    if (commit == nullptr) return;
+    // Without the log nobody knows of the brake.
+    events_told_ = events_told_ || !commit->events.empty();
+    due_.clear();
+    for (const auto& change : picture.items().changes()) {
+      if (!change.before) note_lost(picture, *change.after);
+    }
+    for (const auto& change : picture.attempts().changes()) {
+      if (change.after->verdict == Verdict::kNotStartedInTime) {
+        ++due_[change.after->attempt.task].unstarted;
+      }
+    }
+    for (const auto& change : picture.tasks().changes()) check(picture, change);
+  }
+
+ private:
+  struct Due {
+    std::uint32_t crashes = 0;
+    std::uint32_t unstarted = 0;
+    bool unclear = false;
+  };
+
+  void note_lost(const Picture& picture, const RecoveryItemRow& item) {
+    const RecoveryRow* recovery = picture.recoveries().find(item.recovery);
+    const AttemptRow* attempt = picture.attempts().find({item.task, item.old_epoch});
+    if (recovery == nullptr || attempt == nullptr) return;
+    if (attempt->verdict != Verdict::kWorkerLost || attempt->started_at == kNever) return;
+    if (!may_blame(recovery->evidence)) return;
+    const auto phase = brake_.phase_at(recovery->at);
+    Due& due = due_[item.task];
+    if (is_proof(recovery->evidence) || (phase && *phase == BrakePhase::kOff)) ++due.crashes;
+    if (!is_proof(recovery->evidence) && (!phase || !events_told_)) due.unclear = true;
+  }
+
+  void check(const Picture& picture, const RowChange<TaskRow>& change) {
+    const TaskRow& task = *change.after;
+    if (picture.acted_on(task.id)) return;  // counters start anew
+    const auto found = due_.find(task.id);
+    const Due due = found == due_.end() ? Due{} : found->second;
+    const TaskCounters before = change.before ? change.before->counters : TaskCounters{};
+    const int crashes = task.counters.crashes - before.crashes;
+    const int unstarted = task.counters.unstarted - before.unstarted;
+    if (!due.unclear && crashes != static_cast<int>(due.crashes)) {
+      violated("{} is blamed for {} crashes; it is due for {}", say(task), crashes, due.crashes);
+    }
+    if (unstarted != static_cast<int>(due.unstarted)) {
+      violated("{}: {} attempts count as not started; it is due for {}", say(task), unstarted,
+               due.unstarted);
+    }
+  }
+
+  BrakeWatch brake_;
+  bool events_told_ = false;
+  std::map<TaskId, Due> due_;
+};
+
 }  // namespace
 
 void add_blame_checkers(CheckerList& list, const CheckerTools& tools) {
   list.push_back(std::make_unique<BlameOnlyStarted>(tools));
   list.push_back(std::make_unique<CrashLimit>(tools));
   list.push_back(std::make_unique<NobodyBlamed>(tools));
+  list.push_back(std::make_unique<BlameWhereDue>(tools));
 }
 
 }  // namespace vortex::sim

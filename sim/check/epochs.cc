@@ -19,6 +19,10 @@ class EpochsGrow : public Checker {
     const auto* commit = std::get_if<Committed>(&fact);
     if (commit == nullptr) return;
     check_term(*commit);
+    for (const Event& event : commit->events) {
+      if (event.kind == EventKind::kWorkerDeleted) forgotten_.insert(event.worker);
+    }
+    for (const WorkerId& worker : commit->rows.workers_gone) forgotten_.insert(worker);
     for (const auto& change : picture.tasks().changes()) check_task(change);
     for (const auto& change : picture.leases().changes()) check_lease(change);
     for (const auto& change : picture.workers().changes()) check_worker(change);
@@ -55,12 +59,16 @@ class EpochsGrow : public Checker {
   }
 
   void check_worker(const RowChange<WorkerRow>& change) {
+    const bool is_new = !change.before || change.before->incarnation != change.after->incarnation;
+    // One that was forgotten begins anew with whatever life it has.
+    if (is_new && forgotten_.erase(change.after->info->id) > 0) return;
     if (!change.before || change.after->incarnation >= change.before->incarnation) return;
     violated("worker '{}' went back from life {} to life {}", change.after->info->id.text,
              change.before->incarnation.value, change.after->incarnation.value);
   }
 
   std::set<Term> began_;
+  std::set<WorkerId> forgotten_;
   Term newest_;
 };
 

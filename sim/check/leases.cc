@@ -95,10 +95,43 @@ class LeasesApart : public Checker {
   std::map<TenureKey, Tenure> tenures_;
 };
 
+// 42: a lease that is over is never renewed: whoever was late by a moment asks for a new one, under
+// a new epoch. And a renewal lasts as long as the policy says, not longer.
+class RenewedInTime : public Checker {
+ public:
+  explicit RenewedInTime(const CheckerTools& tools) : Checker("42-renewed-in-time", tools) {}
+
+  void fact(const Picture&, Instant, const Fact& fact) override {
+    const auto* commit = std::get_if<Committed>(&fact);
+    if (commit == nullptr) return;
+    for (const PartitionLeaseRow& row : commit->rows.leases) take(*commit, row);
+  }
+
+ private:
+  void take(const Committed& commit, const PartitionLeaseRow& row) {
+    PartitionLeaseRow& known = current_[row.partition];
+    const PartitionLeaseRow before = std::exchange(known, row);
+    if (row.holder.empty()) return;
+    const Instant from = row.expires_at - policy().partition_lease;
+    if (from > commit.term_now) {
+      violated("partition {}: '{}' holds it until {}, longer than a lease from {}",
+               say(row.partition), row.holder.text, say(row.expires_at), say(commit.term_now));
+    }
+    const bool renewed = before.holder == row.holder && before.epoch == row.epoch;
+    if (!renewed || row.expires_at == before.expires_at || from < before.expires_at) return;
+    violated("partition {}: '{}' renewed epoch {} at {}, but it had ended at {}",
+             say(row.partition), row.holder.text, row.epoch.value, say(from),
+             say(before.expires_at));
+  }
+
+  std::map<PartitionKey, PartitionLeaseRow> current_;
+};
+
 }  // namespace
 
 void add_lease_checkers(CheckerList& list, const CheckerTools& tools) {
   list.push_back(std::make_unique<LeasesApart>(tools));
+  list.push_back(std::make_unique<RenewedInTime>(tools));
 }
 
 }  // namespace vortex::sim

@@ -1,4 +1,5 @@
 #include <map>
+#include <set>
 
 #include "sim/check/say.h"
 #include "sim/check/subjects.h"
@@ -17,8 +18,9 @@ class LedgerComplete : public CommitChecker {
  public:
   explicit LedgerComplete(const CheckerTools& tools) : CommitChecker("18-ledger-complete", tools) {}
 
-  void committed(const Picture& picture, const Committed&) override {
+  void committed(const Picture& picture, const Committed& commit) override {
     new_items_.clear();
+    forgotten_ = {commit.rows.workers_gone.begin(), commit.rows.workers_gone.end()};
     for (const auto& change : picture.items().changes()) {
       change.before ? check_same_item(picture, change) : check_new_item(picture, *change.after);
     }
@@ -96,6 +98,7 @@ class LedgerComplete : public CommitChecker {
     }
     // A hint leaves exclusive tasks where they are, so the worker may stay as well.
     if (row.evidence == Evidence::kHint || row.evidence == Evidence::kReconciler) return;
+    if (forgotten_.contains(row.worker)) return;
     const WorkerRow* worker = picture.workers().find(row.worker);
     if (worker != nullptr && worker->incarnation == row.incarnation && is_present(worker->state)) {
       violated("{}, but the worker is {}", say_recovery(row), to_text(worker->state));
@@ -128,6 +131,7 @@ class LedgerComplete : public CommitChecker {
 
   std::map<Attempt, RecoveryId> recovery_of_;
   std::map<RecoveryId, std::uint32_t> new_items_;  // of the commit being checked
+  std::set<WorkerId> forgotten_;                   // likewise; may have begun anew in it
 };
 
 }  // namespace

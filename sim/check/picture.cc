@@ -86,7 +86,29 @@ void Picture::begin_commit() {
   revived_in_.clear();
 }
 
+// Whoever is forgotten had its end before, perhaps in this very commit, whose merged rows do not
+// show it any more.
+void Picture::end_forgotten(const RowBatch& rows) {
+  for (const WorkerId& id : rows.workers_gone) {
+    const WorkerRow* row = workers_.find(id);
+    if (row == nullptr || !is_present(row->state)) continue;
+    WorkerRow gone = *row;
+    gone.state = WorkerState::kOffline;
+    workers_.put(id, gone);
+  }
+  for (const MachineId& id : rows.machines_gone) {
+    const MachineRow* row = machines_.find(id);
+    if (row != nullptr && row->online) machines_.put(id, {id, false, row->since});
+  }
+  for (const PartitionKey& key : rows.leases_gone) {
+    const PartitionLeaseRow* row = leases_.find(key);
+    if (row == nullptr || row->holder.empty()) continue;
+    leases_.put(key, {key, AgentId{}, row->epoch, row->expires_at});
+  }
+}
+
 void Picture::put_rows(const RowBatch& rows) {
+  end_forgotten(rows);
   for (const RunRow& row : rows.runs) runs_.put(row.id, row);
   for (const TaskRow& row : rows.tasks) tasks_.put(row.id, row);
   for (const AttemptRow& row : rows.attempts) attempts_.put(row.attempt, row);

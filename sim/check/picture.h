@@ -77,6 +77,7 @@ class Picture {
   void apply_commit(const Committed& commit);
   void begin_commit();
   void put_rows(const RowBatch& rows);
+  void end_forgotten(const RowBatch& rows);
   void note_acts(const Committed& commit);
   void count_tasks();
   void note_grants(const RowBatch& rows);

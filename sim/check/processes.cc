@@ -25,37 +25,43 @@ class EpochStartsOnce : public Checker {
 // 8: two processes of one task never run at the same true time, but for what no protocol can
 // prevent: a clock beyond the margin, a forged hint (not for exclusive tasks, which wait for more
 // than a hint), a second life of one worker while the first is still there, or a person who called
-// a live worker dead. A worker that did not get the processor is no excuse: its runners have a
-// fence of their own.
+// a live worker dead. Each of them only for as long as a worker may go on unheard, which is one
+// lease: by then it has fenced itself. On one worker nothing but such a second life excuses it:
+// whoever starts there ends first what is left. A worker that did not get the processor is no
+// excuse either: its runners have a fence of their own.
 class NoTwoProcesses : public Checker {
  public:
   explicit NoTwoProcesses(const CheckerTools& tools) : Checker("08-no-two-processes", tools) {}
 
-  void fact(const Picture& picture, Instant, const Fact& fact) override {
+  void fact(const Picture& picture, Instant now, const Fact& fact) override {
     if (const auto* started = std::get_if<ProcessStarted>(&fact)) {
-      start(picture, *started);
+      start(picture, now, *started);
     } else if (const auto* ended = std::get_if<ProcessEnded>(&fact)) {
       end(picture, *ended);
     } else if (const auto* replaced = std::get_if<HolderReplaced>(&fact)) {
-      replaced_.insert({replaced->worker, replaced->incarnation});
+      replaced_[{replaced->worker, replaced->incarnation}] = now;
     } else if (const auto* clock = std::get_if<ClockBeyondMargin>(&fact)) {
       clock_wrong_.insert(clock->worker);
     } else if (const auto* forged = std::get_if<HintForged>(&fact)) {
-      hint_forged_.insert({forged->worker, forged->incarnation});
+      hint_forged_[{forged->worker, forged->incarnation}] = now;
     } else if (std::holds_alternative<Committed>(fact)) {
-      note_operators(picture);
+      note_operators(picture, now);
     }
   }
 
  private:
-  void start(const Picture& picture, const ProcessStarted& second) {
+  using Excuses = std::map<Holder, Instant>;  // from when on
+
+  void start(const Picture& picture, Instant now, const ProcessStarted& second) {
     std::set<std::uint64_t>& live = live_[second.attempt.task];
     for (const std::uint64_t other : live) {
       const ProcessStarted* first = picture.process(other);
       if (first == nullptr) continue;
       // The one that should not run any more may also be the one that starts later.
       const bool late = second.attempt.epoch < first->attempt.epoch;
-      if (!excused(picture, late ? second : *first)) {
+      const ProcessStarted& stale = late ? second : *first;
+      const bool one_worker = first->worker == second.worker;
+      if (one_worker ? !is_twin(now, stale) : !excused(picture, now, stale)) {
         violated("{} started on {} while {} still runs on {}", say(second.attempt),
                  say(Holder{second.worker, second.incarnation}), say(first->attempt),
                  say(Holder{first->worker, first->incarnation}));
@@ -73,28 +79,59 @@ class NoTwoProcesses : public Checker {
     if (live->second.empty()) live_.erase(live);
   }
 
-  bool excused(const Picture& picture, const ProcessStarted& first) const {
+  bool holds(const Excuses& excuses, const Holder& holder, Instant now) const {
+    const auto found = excuses.find(holder);
+    return found != excuses.end() && now - found->second <= policy().worker_lease;
+  }
+
+  bool is_twin(Instant now, const ProcessStarted& first) const {
+    return holds(replaced_, {first.worker, first.incarnation}, now);
+  }
+
+  bool excused(const Picture& picture, Instant now, const ProcessStarted& first) const {
     const Holder holder{first.worker, first.incarnation};
-    if (replaced_.contains(holder) || clock_wrong_.contains(first.worker)) return true;
-    if (called_dead_.contains(holder)) return true;
+    if (clock_wrong_.contains(first.worker) || is_twin(now, first)) return true;
+    if (holds(called_dead_, holder, now)) return true;
     const TaskRow* task = picture.tasks().find(first.attempt.task);
     const NodeSpec* spec = task != nullptr ? picture.spec_of(*task) : nullptr;
     const bool exclusive = spec != nullptr && spec->exclusive;
-    return !exclusive && hint_forged_.contains(holder);
+    return !exclusive && holds(hint_forged_, holder, now);
   }
 
-  void note_operators(const Picture& picture) {
+  void note_operators(const Picture& picture, Instant now) {
     for (const auto& change : picture.recoveries().changes()) {
       const RecoveryRow& row = *change.after;
-      if (row.evidence == Evidence::kOperator) called_dead_.insert({row.worker, row.incarnation});
+      if (row.evidence == Evidence::kOperator) called_dead_[{row.worker, row.incarnation}] = now;
     }
   }
 
   std::map<TaskId, std::set<std::uint64_t>> live_;
-  std::set<Holder> replaced_;
-  std::set<Holder> hint_forged_;
-  std::set<Holder> called_dead_;
+  Excuses replaced_;
+  Excuses hint_forged_;
+  Excuses called_dead_;
   std::set<WorkerId> clock_wrong_;
+};
+
+// 8 as well: a hint takes no exclusive task, whether it was reported started or only granted. The
+// worker may run it unheard of.
+class ExclusiveNotByHint : public CommitChecker {
+ public:
+  explicit ExclusiveNotByHint(const CheckerTools& tools)
+      : CommitChecker("08-exclusive-not-by-hint", tools) {}
+
+  void committed(const Picture& picture, const Committed&) override {
+    for (const auto& change : picture.items().changes()) {
+      if (change.before) continue;  // only its new worker was filled in
+      const RecoveryRow* recovery = picture.recoveries().find(change.after->recovery);
+      if (recovery == nullptr || recovery->evidence != Evidence::kHint) continue;
+      const TaskRow* task = picture.tasks().find(change.after->task);
+      const NodeSpec* spec = task != nullptr ? picture.spec_of(*task) : nullptr;
+      if (spec == nullptr || !spec->exclusive) continue;
+      violated("{} is exclusive and was taken from {} by a hint",
+               say(Attempt{task->id, change.after->old_epoch}),
+               say(Holder{recovery->worker, recovery->incarnation}));
+    }
+  }
 };
 
 }  // namespace
@@ -102,6 +139,7 @@ class NoTwoProcesses : public Checker {
 void add_process_checkers(CheckerList& list, const CheckerTools& tools) {
   list.push_back(std::make_unique<EpochStartsOnce>(tools));
   list.push_back(std::make_unique<NoTwoProcesses>(tools));
+  list.push_back(std::make_unique<ExclusiveNotByHint>(tools));
 }
 
 }  // namespace vortex::sim

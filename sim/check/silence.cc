@@ -1,12 +1,17 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "sim/check/brake_watch.h"
 #include "sim/check/say.h"
 #include "sim/check/subjects.h"
+#include "sim/model/leader_time.h"
+#include "sim/model/told.h"
 
 namespace vortex::sim {
 
@@ -16,14 +21,25 @@ namespace {
 // and what was heard in between does not count against it.
 constexpr std::size_t kHeardMax = 16;
 
+// What a loss rests on when it is told by the log; none: it is no loss, or has proof.
+std::optional<Evidence> weak_evidence(const Event& event) {
+  const std::string text = text_in(event, "evidence");
+  for (const Evidence weak : {Evidence::kSilence, Evidence::kHint}) {
+    if (text == to_text(weak)) return weak;
+  }
+  return std::nullopt;
+}
+
 // 19: no reclaim by silence before the lease ended, while the brake holds, inside the grace after
 // an outage, or of most of the fleet at once.
 class NoEarlySilence : public Checker {
  public:
-  explicit NoEarlySilence(const CheckerTools& tools) : Checker("19-no-early-silence", tools) {}
+  explicit NoEarlySilence(const CheckerTools& tools)
+      : Checker("19-no-early-silence", tools), time_(policy().sweep) {}
 
   void fact(const Picture& picture, Instant, const Fact& fact) override {
     brake_.fact(fact);
+    time_.fact(fact);
     if (const auto* heard = std::get_if<WorkerHeard>(&fact)) {
       // A leader that does not know yet that it was replaced hears for nobody.
       if (heard->term == term_) note_heard({heard->worker, heard->incarnation}, heard->term_now);
@@ -33,6 +49,7 @@ class NoEarlySilence : public Checker {
       if (ended->term == term_) floors_.push_back(ended->term_now);
     } else if (std::holds_alternative<Committed>(fact)) {
       fleet_max_ = std::max(fleet_max_, picture.holdings().present());
+      read_log(std::get<Committed>(fact));
       for (const auto& change : picture.workers().changes()) note_registered(change);
       for (const auto& change : picture.recoveries().changes()) check(picture, *change.after);
     }
@@ -48,6 +65,69 @@ class NoEarlySilence : public Checker {
     weak_losses_.clear();
     trickled_.clear();
     fleet_max_ = picture.holdings().present();
+    told_.begin_term();
+    losses_.clear();
+    registered_.clear();
+  }
+
+  // In the order of the log: who was present when a worker was given up, and what was known.
+  void read_log(const Committed& commit) {
+    for (const Event& event : commit.events) {
+      if (const auto evidence = weak_evidence(event); evidence && commit.term == term_) {
+        check_doubt(event);
+        losses_.emplace_back(event.at, event.worker);
+      }
+      told_.take(event);
+      if (event.kind == EventKind::kWorkerRegistered) {
+        registered_[event.worker] = event.at;
+      }
+    }
+  }
+
+  // Silent for half a lease or more, for the leader, at that time.
+  bool is_doubtful(const WorkerId& id, const ToldWorker& worker, Instant at) const {
+    Instant heard = time_.began();
+    for (const Instant floor : floors_) {
+      if (floor <= at) heard = std::max(heard, floor);
+    }
+    if (const auto known = registered_.find(id); known != registered_.end()) {
+      heard = std::max(heard, known->second);
+    }
+    if (const auto known = heard_.find({id, worker.incarnation}); known != heard_.end()) {
+      // All that is remembered is later: it was heard at a time that is forgotten.
+      if (known->second.front() > at && known->second.size() == kHeardMax) return false;
+      for (const Instant t : known->second) {
+        if (t <= at) heard = std::max(heard, t);
+      }
+    }
+    return time_.between(heard, at) >= policy().worker_lease / 2;
+  }
+
+  // The doubt: more than half of at least so many workers silent, or lost on weak evidence within
+  // one lease and not back. Then nobody is given up but under the brake.
+  void check_doubt(const Event& event) {
+    const auto phase = brake_.phase_at(event.at);
+    if (!phase || *phase != BrakePhase::kOff) return;
+    std::uint32_t fleet = 0;
+    std::uint32_t doubtful = 0;
+    for (const auto& [id, worker] : told_.workers()) {
+      const bool present =
+          worker.standing >= Standing::kRegistering && worker.standing <= Standing::kDraining;
+      if (!present) continue;
+      ++fleet;
+      if (id == event.worker || is_doubtful(id, worker, event.at)) ++doubtful;
+    }
+    std::set<WorkerId> lost;
+    for (const auto& [at, id] : losses_) {
+      const ToldWorker* worker = told_.worker(id);
+      const bool gone = worker != nullptr && worker->standing == Standing::kGone;
+      if (gone && event.at - at < policy().worker_lease) lost.insert(id);
+    }
+    fleet += static_cast<std::uint32_t>(lost.size());
+    doubtful += static_cast<std::uint32_t>(lost.size());
+    if (fleet < policy().brake_fleet_min || doubtful * 2 <= fleet) return;
+    violated("'{}' was given up at {} while {} of {} workers are in doubt, without the brake",
+             event.worker.text, say(event.at), doubtful, fleet);
   }
 
   void note_heard(const Holder& holder, Instant at) {
@@ -66,7 +146,7 @@ class NoEarlySilence : public Checker {
 
   void check(const Picture& picture, const RecoveryRow& row) {
     if (row.evidence != Evidence::kSilence && row.evidence != Evidence::kHint) return;
-    check_fleet(picture, row);
+    if (!told_.any()) check_fleet(picture, row);
     if (row.evidence == Evidence::kHint) return;
     check_heard(row);
     check_floor(row);
@@ -112,8 +192,8 @@ class NoEarlySilence : public Checker {
              trickled_.size(), allowed, fleet_max_);
   }
 
-  // More than half of the fleet within one lease is what the brake is for; who came back since does
-  // not count. The one that tips the scale may be counted before or after it is lost.
+  // The same for a history without its log, as far as rows tell: more than half of the fleet lost
+  // within one lease. The one that tips the scale may be counted before or after it is lost.
   void check_fleet(const Picture& picture, const RecoveryRow& row) {
     const Instant from = row.at - policy().worker_lease;
     while (!weak_losses_.empty() && weak_losses_.front().first <= from) weak_losses_.pop_front();
@@ -132,6 +212,10 @@ class NoEarlySilence : public Checker {
 
   Term term_;
   BrakeWatch brake_;
+  LeaderTime time_;
+  Told told_;
+  std::map<WorkerId, Instant> registered_;            // the present life of each
+  std::vector<std::pair<Instant, WorkerId>> losses_;  // of this term, by weak evidence
   std::map<Holder, std::deque<Instant>> heard_;
   std::vector<Instant> floors_;  // of this term: nothing counts as silent for a lease after each
   std::deque<std::pair<Instant, WorkerId>> weak_losses_;

@@ -8,7 +8,7 @@
 
 namespace vortex::sim {
 
-void add_submit_checkers(CheckerList& list, const CheckerTools& tools);       //  1, 2
+void add_submit_checkers(CheckerList& list, const CheckerTools& tools);       //  1, 2, 34
 void add_result_checkers(CheckerList& list, const CheckerTools& tools);       //  3, 4
 void add_epoch_checkers(CheckerList& list, const CheckerTools& tools);        //  5
 void add_ownership_checkers(CheckerList& list, const CheckerTools& tools);    //  6, 20
@@ -16,15 +16,23 @@ void add_process_checkers(CheckerList& list, const CheckerTools& tools);      //
 void add_need_checkers(CheckerList& list, const CheckerTools& tools);         //  9, 10
 void add_edge_checkers(CheckerList& list, const CheckerTools& tools);         // 11, 12
 void add_counter_checkers(CheckerList& list, const CheckerTools& tools);      // 13, 14
-void add_blame_checkers(CheckerList& list, const CheckerTools& tools);        // 15, 16, 17
+void add_blame_checkers(CheckerList& list, const CheckerTools& tools);        // 15, 16, 17, 32
 void add_ledger_checkers(CheckerList& list, const CheckerTools& tools);       // 18
 void add_silence_checkers(CheckerList& list, const CheckerTools& tools);      // 19
 void add_status_checkers(CheckerList& list, const CheckerTools& tools);       // 21
 void add_dead_letter_checkers(CheckerList& list, const CheckerTools& tools);  // 22
-void add_lease_checkers(CheckerList& list, const CheckerTools& tools);        // 23
+void add_lease_checkers(CheckerList& list, const CheckerTools& tools);        // 23, 42
 void add_cancel_checkers(CheckerList& list, const CheckerTools& tools);       // 24
 void add_limit_checkers(CheckerList& list, const CheckerTools& tools);        // 25
 void add_answer_checkers(CheckerList& list, const CheckerTools& tools);       // 26
 void add_liveness_checkers(CheckerList& list, const CheckerTools& tools);     // 27
+void add_stop_checkers(CheckerList& list, const CheckerTools& tools);         // 30
+void add_run_end_checkers(CheckerList& list, const CheckerTools& tools);      // 31, 35
+void add_life_checkers(CheckerList& list, const CheckerTools& tools);         // 33
+void add_event_checkers(CheckerList& list, const CheckerTools& tools);        // 36
+void add_placement_checkers(CheckerList& list, const CheckerTools& tools);    // 37, 38
+void add_turn_checkers(CheckerList& list, const CheckerTools& tools);         // 39
+void add_due_checkers(CheckerList& list, const CheckerTools& tools);          // 40, 41
+void add_handover_checkers(CheckerList& list, const CheckerTools& tools);     // 43, 44
 
 }  // namespace vortex::sim

@@ -97,11 +97,54 @@ class OneKeyOneRun : public Checker {
   std::map<std::string, RunId> run_of_;
 };
 
+// 34: a request that is sent again under its key is answered with its run, and never refused. Two
+// are the same when they ask for the same DAG with the same params and labels.
+class KeyAnswered : public Checker {
+ public:
+  explicit KeyAnswered(const CheckerTools& tools) : Checker("34-key-answered", tools) {}
+
+  void fact(const Picture& picture, Instant, const Fact& fact) override {
+    if (std::holds_alternative<Committed>(fact)) {
+      for (const auto& change : picture.runs().changes()) {
+        const std::string& key = key_of(*change.after);
+        if (!key.empty()) run_of_.try_emplace(key, change.after->id);
+      }
+    } else if (const auto* told = std::get_if<ClientTold>(&fact)) {
+      const auto* submit = std::get_if<core::SubmitRun>(&told->command);
+      const auto* refusal = std::get_if<core::Refusal>(&told->answer);
+      if (submit != nullptr && refusal != nullptr) check(picture, *submit, *refusal);
+    }
+  }
+
+ private:
+  static bool same_request(const core::SubmitRun& submit, const RunRow& run) {
+    if (!run.plan || !run.request) return false;
+    if (submit.params != run.request->params || submit.labels != run.request->labels) return false;
+    if (const auto* plan = std::get_if<PlanPtr>(&submit.dag)) {
+      return *plan && (*plan)->digest == run.plan->digest;
+    }
+    const auto plan = compile(std::get<DagSpec>(submit.dag), {});
+    return plan && (*plan)->digest == run.plan->digest;
+  }
+
+  void check(const Picture& picture, const core::SubmitRun& submit, const core::Refusal& refusal) {
+    const auto known = run_of_.find(submit.idempotency_key);
+    if (submit.idempotency_key.empty() || known == run_of_.end()) return;
+    const RunRow* run = picture.runs().find(known->second);
+    if (run == nullptr || !same_request(submit, *run)) return;
+    violated("key '{}' was sent again with the request that made run {}, and refused ({})",
+             submit.idempotency_key, to_text(known->second), static_cast<int>(refusal.kind));
+  }
+
+  std::map<std::string, RunId> run_of_;
+};
+
 }  // namespace
 
 void add_submit_checkers(CheckerList& list, const CheckerTools& tools) {
   list.push_back(std::make_unique<SubmitKept>(tools));
   list.push_back(std::make_unique<OneKeyOneRun>(tools));
+  list.push_back(std::make_unique<KeyAnswered>(tools));
 }
 
 }  // namespace vortex::sim

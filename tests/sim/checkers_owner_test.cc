@@ -47,7 +47,7 @@ TEST(GoneWorkerChecker, NewLifeWhileATaskIsAssignedToTheOld) {
   s.statuses_follow = false;
   s.join("w1");
   s.commit();
-  EXPECT_THAT(s.broken(), ElementsAre("20-no-work-on-the-gone"));
+  EXPECT_THAT(s.broken(), Contains("20-no-work-on-the-gone"));
 }
 
 TEST(GoneWorkerChecker, GrantToAWorkerThatIsGone) {
@@ -124,7 +124,50 @@ TEST(ProcessChecker, OnlyTheFirstHolderIsAnExcuse) {
 TEST(ProcessChecker, ForgedHintIsNoExcuseForExclusiveTasks) {
   Overlap forged(true);
   forged.s.tell(HintForged{forged.first, {1}});
-  EXPECT_THAT(forged.broken(), ElementsAre("08-no-two-processes"));
+  EXPECT_THAT(forged.broken(), ElementsAre("08-exclusive-not-by-hint", "08-no-two-processes"));
+}
+
+TEST(ProcessChecker, ExclusiveTaskThatWasOnlyGrantedIsNotTakenByAHint) {
+  for (const Evidence evidence : {Evidence::kHint, Evidence::kSilence}) {
+    Story s;
+    NodeSpec spec = node("a");
+    spec.exclusive = true;
+    const WorkerId w = s.join("w1");
+    s.grant({s.submit(dag({spec})), 0}, w);
+    s.commit();
+    s.pass(minutes(1));
+    s.lose(w, evidence);
+    s.task({{1}, 0}).counters = {.attempts = 1, .releases = 1};
+    s.commit();
+    EXPECT_EQ(s.broken().contains("08-exclusive-not-by-hint"), evidence == Evidence::kHint);
+  }
+}
+
+TEST(ProcessChecker, AnExcuseHoldsForOneLease) {
+  for (const bool in_time : {true, false}) {
+    Overlap forged;
+    forged.s.tell(HintForged{forged.first, {1}});
+    forged.s.pass(in_time ? seconds(10) : seconds(11));
+    EXPECT_EQ(forged.broken().contains("08-no-two-processes"), !in_time);
+  }
+}
+
+TEST(ProcessChecker, OnlyASecondLifeExcusesAnOverlapOnOneWorker) {
+  for (const bool twin : {true, false}) {
+    Story s;
+    const WorkerId w = s.join("w1");
+    const TaskId id = s.running_task(w);
+    s.start_process(id);
+    if (twin) s.tell(HolderReplaced{w, {1}});
+    s.tell(ClockBeyondMargin{w});
+    s.tell(HintForged{w, {1}});
+    s.lose(w, Evidence::kNewIncarnation);
+    s.join("w1");
+    s.grant(id, w);
+    s.commit();
+    s.start_process(id);
+    EXPECT_EQ(s.broken().contains("08-no-two-processes"), !twin);
+  }
 }
 
 TEST(ProcessChecker, FrozenWorkerIsNoExcuse) {

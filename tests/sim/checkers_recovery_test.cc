@@ -68,7 +68,7 @@ TEST(LedgerChecker, SameAttemptReclaimedTwice) {
   const RecoveryRow again{{9}, loss.w, {1}, Evidence::kExit, 1, loss.s.now};
   loss.s.rows().recoveries.push_back(again);
   loss.s.rows().recovery_items.push_back({{9}, loss.id, {1}, {2}, loss.w, {}, 0});
-  EXPECT_THAT(loss.broken(), ElementsAre("18-ledger-complete"));
+  EXPECT_THAT(loss.broken(), Contains("18-ledger-complete"));
 }
 
 TEST(LedgerChecker, RecoveryWrittenTwice) {
@@ -76,7 +76,7 @@ TEST(LedgerChecker, RecoveryWrittenTwice) {
   const RecoveryRow row = loss.s.rows().recoveries.back();
   loss.s.commit();
   loss.s.rows().recoveries.push_back(row);
-  EXPECT_THAT(loss.broken(), ElementsAre("18-ledger-complete"));
+  EXPECT_THAT(loss.broken(), Contains("18-ledger-complete"));
 }
 
 TEST(LedgerChecker, NewWorkerThatIsNotTheOne) {
@@ -111,7 +111,7 @@ TEST(LedgerChecker, OfflineWithoutARecovery) {
   s.commit();
   s.worker(w).state = WorkerState::kOffline;
   s.commit();
-  EXPECT_THAT(s.broken(), ElementsAre("18-ledger-complete"));
+  EXPECT_THAT(s.broken(), Contains("18-ledger-complete"));
 }
 
 // A worker last heard at the start, lost by silence after a while.

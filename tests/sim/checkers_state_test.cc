@@ -209,13 +209,13 @@ TEST(CancelChecker, GrantAfterCancel) {
 TEST(CancelChecker, SuccessAfterCancel) {
   Cancelled c;
   c.s.complete(c.a);
-  EXPECT_THAT(c.broken(), ElementsAre("24-cancel-holds"));
+  EXPECT_THAT(c.broken(), Contains("24-cancel-holds"));
 }
 
 TEST(CancelChecker, QueuedAgainAfterCancel) {
   Cancelled c;
   c.s.lose(c.w, Evidence::kExit);
-  EXPECT_THAT(c.broken(), ElementsAre("24-cancel-holds"));
+  EXPECT_THAT(c.broken(), Contains("24-cancel-holds"));
 }
 
 TEST(CancelChecker, GrantInTheCommitOfTheCancelIsClean) {
@@ -326,7 +326,7 @@ TEST(LivenessChecker, RunThatEndsBeforeItsMapWasMade) {
   s.complete(a);
   s.end_run(a.run, RunState::kCompleted);
   s.commit();
-  EXPECT_THAT(s.broken(), ElementsAre("27-all-ends"));
+  EXPECT_THAT(s.broken(), Contains("27-all-ends"));
 }
 
 }  // namespace

@@ -49,7 +49,10 @@ void Story::commit() {
   next_.term = term_;
   next_.term_now = now;
   for (const RunId id : changed_runs_) next_.rows.runs.push_back(runs_.at(id));
-  for (const TaskId id : changed_tasks_) next_.rows.tasks.push_back(tasks_.at(id));
+  for (const TaskId id : changed_tasks_) {
+    tasks_.at(id).updated_at = now;
+    next_.rows.tasks.push_back(tasks_.at(id));
+  }
   for (const WorkerId& id : changed_workers_) next_.rows.workers.push_back(workers_.at(id));
   tell(next_);
   next_ = {};
@@ -142,6 +145,7 @@ void Story::grant(TaskId id, const WorkerId& to) {
   row.state = TaskState::kScheduled;
   row.worker = to;
   row.incarnation = workers_.at(to).incarnation;
+  row.granted_at = now;
   ++row.counters.attempts;
 }
 
