@@ -1,0 +1,1 @@
+"""Parts of scripts/mutate; see there."""
