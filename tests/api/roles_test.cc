@@ -8,7 +8,6 @@
 namespace vortex::api {
 namespace {
 
-using Role;
 using Roles = std::set<std::optional<Role>>;
 
 constexpr std::optional<Role> kNobody;
