@@ -119,6 +119,32 @@ TEST_F(Bulk, AMapThatFailsWhileItIsBeingMadeMakesNoMore) {
   EXPECT_EQ(state_of({RunId{1}, kItems}), TaskState::kSkipped);
 }
 
+// In the rows a map without an item has not begun, so a reload would let it wait: memory does too.
+TEST_F(Bulk, AMapThatHasMadeNoItemWaitsAgainWhenARetryOpensWhatItNeeds) {
+  ignore({EventKind::kTaskRetry});
+  const auto when_failed = [](const char* name) {
+    NodeSpec map = mapped(name, range(1, kItems));
+    map.needs = {"a"};
+    map.trigger = TriggerRule::kOneFailed;
+    return map;
+  };
+  Hand& w = join("w", 1);
+  const RunId run =
+      submit({with_retries(node("a"), 0), when_failed("first"), when_failed("second")});
+  const Attempt a = take_assignment(w);
+  w.drop(a);
+  SyncRequest call = request_of(w);
+  call.reports = {{a, Failed{}}};
+  send(w, call);
+  EXPECT_LT(mirror.tasks.size(), kItems);
+  ask_done(RetryTask{{}, {run, 0}, {}});
+  EXPECT_EQ(mirror.tasks.size(), 1 + kItems);
+  while (w.held.front().attempt.task.index != 0) complete(w, w.held.front().attempt);
+  finish_all(w, run);
+  EXPECT_EQ(mirror.tasks.size(), 1 + kItems);
+  EXPECT_EQ(state_of(run), RunState::kCompleted);
+}
+
 TEST_F(Bulk, AReloadInTheMiddleOfASliceGoesOn) {
   SubmitRun command;
   command.dag = dag({mapped("m", range(1, kItems))});
