@@ -11,21 +11,33 @@ namespace vortex::api {
 
 namespace {
 
-// What is known of a fresh run without the store, in case it can not be read just now.
-store::RunView first_view(const core::SubmitRun& submit, RunId id, Instant now) {
-  const DagPlan& plan = *std::get<PlanPtr>(submit.dag);
+store::RunView view_of(const RunRow& row) {
+  const DagPlan& plan = *row.plan;
   store::RunView view;
-  view.id = id;
+  view.id = row.id;
   view.dag = plan.spec.name;
   view.dag_digest = plan.digest;
-  view.labels = submit.labels;
-  view.params = submit.params;
-  view.idempotency_key = submit.idempotency_key;
-  view.created_at = now;
-  view.finished_at = kNever;
+  view.labels = row.request->labels;
+  view.params = row.request->params;
+  view.idempotency_key = row.request->idempotency_key;
+  view.state = row.state;
+  view.ending = row.ending;
+  view.paused = row.paused;
+  view.created_at = row.created_at;
+  view.finished_at = row.finished_at;
   view.levels = plan.levels;
+  view.levels_passed = row.levels_passed;
   view.tasks = plan.tasks;
+  view.made = row.made;
   return view;
+}
+
+// A run that an earlier request made may have come far since then.
+boost::asio::awaitable<Expected<store::RunView>> read_existing(Call& call, RunId id) {
+  auto view = co_await fetch(call.backend, [id](store::Reader& reader) { return reader.run(id); });
+  if (!view) co_return std::unexpected(std::move(view.error()));
+  if (!*view) co_return std::unexpected(trouble(Code::kNoSuchRun, to_text(id)));
+  co_return **std::move(view);
 }
 
 boost::asio::awaitable<Expected<PlanPtr>> plan_for(Call& call, SubmitBody& body) {
@@ -71,16 +83,14 @@ Handled submit(Call& call, SubmitBody body) {
   submit.params = *std::move(params);
   submit.idempotency_key =
       net::find_header(call.request().headers, "Idempotency-Key").value_or(std::string_view{});
-  core::Command command = submit;
-  auto accepted = co_await ask<core::RunAccepted>(call.backend, std::move(command));
+  auto accepted = co_await ask<core::RunAccepted>(call.backend, std::move(submit));
   if (!accepted) co_return std::unexpected(std::move(accepted.error()));
   const RunId id = accepted->run;
-  auto view = co_await fetch(call.backend, [id](store::Reader& reader) { return reader.run(id); });
-  // It is accepted and durable whatever the read says.
-  const bool seen = view.has_value() && view->has_value();
-  const store::RunView run = seen ? **view : first_view(submit, id, call.backend.now());
-  net::Response response = json_answer(object_json([&](JsonWriter& json) { write_run(json, run); }),
-                                       accepted->existed ? 200 : 201);
+  Expected<store::RunView> run =
+      accepted->row ? view_of(*accepted->row) : co_await read_existing(call, id);
+  if (!run) co_return std::unexpected(std::move(run.error()));
+  net::Response response = json_answer(
+      object_json([&](JsonWriter& json) { write_run(json, *run); }), accepted->existed ? 200 : 201);
   response.headers.emplace_back("Location", "/api/runs/" + to_text(id));
   co_return response;
 }

@@ -5,6 +5,7 @@
 // lists; a step that refuses a command has no rows and no events.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -45,7 +46,8 @@ struct Refusal {
 struct Done {};
 struct RunAccepted {
   RunId run;
-  bool existed = false;  // an earlier request with the same key made it
+  bool existed = false;                    // an earlier request with the same key made it
+  std::shared_ptr<const RunRow> row = {};  // of a new run, as the commit of this step makes it
 };
 struct Registered {
   Term term;

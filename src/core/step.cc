@@ -1,5 +1,7 @@
 #include "core/step.h"
 
+#include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "base/planted.h"
@@ -118,6 +120,16 @@ class Handle {
   Context& cx_;
 };
 
+// A new run is shown as its commit makes it, so that nobody has to read it back.
+void show_new_runs(Effects& fx) {
+  for (Reply& reply : fx.replies) {
+    auto* accepted = std::get_if<RunAccepted>(&reply.body);
+    if (accepted == nullptr || accepted->existed) continue;
+    const auto row = std::ranges::find(fx.rows.runs, accepted->run, &RunRow::id);
+    if (row != fx.rows.runs.end()) accepted->row = std::make_shared<const RunRow>(*row);
+  }
+}
+
 }  // namespace
 
 Instant State::next_wake() const {
@@ -140,6 +152,7 @@ Effects step(State& state, const Command& command, Instant now) {
   settle(cx);
   answer_calls(cx);
   cx.write_rows();
+  if (std::holds_alternative<SubmitRun>(command)) show_new_runs(cx.fx);
   close_ended_runs(cx);
   if (!state.leftover.empty()) free_leftover(state);
   if (state.workers.any_retired()) release_retired(state);

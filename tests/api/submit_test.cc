@@ -25,6 +25,20 @@ TEST(Submit, OneKeyMakesOneRunHoweverOftenItIsSent) {
   EXPECT_EQ(client.get("/api/runs").at("/runs").as_array().size(), 1U);
 }
 
+TEST(Submit, TheAnswerIsWhatIsReadAfterwards) {
+  Client client;
+  const Answer made = client.post("/api/runs", R"({"dag":)" + map_dag("m", 3) + "}");
+  EXPECT_EQ(made.json, client.get("/api/runs/r1").json);
+}
+
+TEST(Submit, ANewRunIsNotReadBack) {
+  Client client;
+  client.desk.store_up = false;
+  const Answer made = client.post("/api/runs", R"({"dag":)" + map_dag("m", 3) + "}");
+  EXPECT_EQ(made.status, 201);
+  EXPECT_EQ(made.number("/counts/Queued"), 3);
+}
+
 TEST(Submit, OneKeyForTwoRequestsIsRefused) {
   Client client;
   const net::Headers key{{"Idempotency-Key", "k1"}};

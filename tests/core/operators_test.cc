@@ -388,6 +388,22 @@ TEST_F(Operators, ARevivedRunIsNotTimedOutByTheClockOfItsFirstLife) {
   EXPECT_EQ(state_of(run), RunState::kCompleted);
 }
 
+TEST_F(Operators, ANewRunIsAnsweredAsItsCommitMakesIt) {
+  SubmitRun submit;
+  submit.dag = dag({node("a"), node("b"), node("c", {"a"})});
+  submit.labels = {{"team", "x"}};
+  submit.idempotency_key = "key";
+  const auto accepted = ask<RunAccepted>(submit);
+  ASSERT_NE(accepted.row, nullptr);
+  const RunRow& committed = row(accepted.run);
+  EXPECT_EQ(accepted.row->id, accepted.run);
+  EXPECT_EQ(accepted.row->made, committed.made);
+  EXPECT_EQ(accepted.row->made[number_of(TaskState::kQueued)], 2u);
+  EXPECT_EQ(accepted.row->created_at, committed.created_at);
+  EXPECT_EQ(accepted.row->request->labels, submit.labels);
+  EXPECT_EQ(ask<RunAccepted>(submit).row, nullptr);  // may have come far since then
+}
+
 TEST_F(Operators, OneKeyIsOneRun) {
   SubmitRun first;
   first.dag = dag({node("a")});
