@@ -17,6 +17,10 @@ if(VX_CCACHE AND VX_CCACHE_PROGRAM)
       "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;${VX_CCACHE_PROGRAM}")
 endif()
 
+# Places where tests make the product die or its disk fail (base/fault_point.h). Never in a release:
+# there no environment variable reaches them.
+option(VX_FAULTS "Compile in the faults that tests switch on by environment variables" OFF)
+
 # Options of every target of ours; packages are system headers and stay outside the warnings.
 add_library(vx_flags INTERFACE)
 target_compile_options(vx_flags INTERFACE
@@ -30,6 +34,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     -Wno-stringop-overflow -Wno-stringop-overread
     # Without it ccache cannot see what a precompiled header was made of.
     -fpch-preprocess)
+endif()
+if(VX_FAULTS)
+  target_compile_definitions(vx_flags INTERFACE VX_FAULTS=1)
 endif()
 if(VX_SANITIZE)
   target_compile_options(vx_flags INTERFACE

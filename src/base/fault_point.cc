@@ -1,5 +1,7 @@
 #include "base/fault_point.h"
 
+#ifdef VX_FAULTS
+
 #include <charconv>
 #include <csignal>
 #include <cstdint>
@@ -45,3 +47,5 @@ bool arm_fault_point(std::string_view text) {
 }
 
 }  // namespace vortex
+
+#endif

@@ -66,7 +66,7 @@ int run(int argc, char** argv) {
   }
   open_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);
-  if (const char* fault = std::getenv("VORTEX_FAULT_POINT")) arm_fault_point(fault);
+  arm_fault_points_by_environment();
   std::vector<std::string> arguments(argv + 1, argv + argc);
   Context context;
   context.program = local::own_program();
