@@ -6,7 +6,7 @@
 VX_PACKAGES_BUILD=(
   g++ cmake ninja-build ccache
   libfmt-dev libtomlplusplus-dev
-  libboost1.81-dev libboost-json1.81-dev libboost-url1.81-dev libsqlite3-dev libssl-dev
+  libboost1.81-dev libboost-json1.81-dev libsqlite3-dev libssl-dev
   libsodium-dev libzstd-dev libyaml-cpp-dev libcli11-dev libspdlog-dev prometheus-cpp-dev libsystemd-dev
   pkg-config sqlite3 curl jq
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev

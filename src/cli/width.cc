@@ -5,7 +5,7 @@
 
 #include <locale.h>
 
-#include "codec/utf8.h"
+#include "base/text.h"
 
 namespace vortex::cli {
 namespace {
@@ -33,7 +33,7 @@ struct Glyph {
 };
 
 Glyph glyph_at(std::string_view text, std::size_t at) {
-  const std::size_t bytes = codec::character_bytes(text, at);
+  const std::size_t bytes = character_bytes(text, at);
   const auto byte = [&](std::size_t i) {
     return static_cast<char32_t>(static_cast<unsigned char>(text[at + i]));
   };

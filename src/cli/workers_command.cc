@@ -18,7 +18,7 @@
 #include "cli/human.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
-#include "net/text.h"
+#include "base/text.h"
 
 namespace vortex::cli {
 namespace {
@@ -105,7 +105,7 @@ struct Filter {
 };
 
 ExitCode list_workers(const Context& context, const Filter& filter) {
-  if (net::same_ignoring_case(filter.state, "ACTIVE") && !context.quiet) {
+  if (same_ignoring_case(filter.state, "ACTIVE") && !context.quiet) {
     talk("note: ACTIVE means IDLE or RUNNING");
   }
   const QueryItems query{{"state", filter.state},

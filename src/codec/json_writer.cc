@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/text.h"
 #include "codec/time_text.h"
-#include "codec/utf8.h"
 
 namespace vortex::codec {
 namespace {

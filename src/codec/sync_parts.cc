@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "codec/base64.h"
 #include "codec/id_text.h"
-#include "codec/utf8.h"
 
 namespace vortex::codec {
 namespace {

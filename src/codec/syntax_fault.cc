@@ -5,8 +5,8 @@
 #include <boost/json/error.hpp>
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "codec/document.h"
-#include "codec/utf8.h"
 
 namespace vortex::codec {
 namespace {

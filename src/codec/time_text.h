@@ -1,6 +1,6 @@
 #pragma once
 // A point in time as people and programs read it: RFC 3339 in UTC with microseconds.
-// Safe from any thread; each thread remembers the last second it has written.
+// Safe from any thread.
 
 #include <string>
 

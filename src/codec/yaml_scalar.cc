@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
 #include "codec/yaml_document.h"
 
 namespace vortex::codec {
@@ -43,10 +44,7 @@ bool is_plain_number(std::string_view text) {
 bool is_odd_number(std::string_view text) {
   if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
   if (text.empty()) return false;
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  const std::string lower = lower_case(text);
   if (lower == ".inf" || lower == ".nan") return true;
   const bool based = lower.starts_with("0x") || lower.starts_with("0o") || lower.starts_with("0b");
   if (based) {

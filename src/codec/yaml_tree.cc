@@ -14,7 +14,7 @@
 #include <yaml-cpp/node/node.h>
 #include <yaml-cpp/parser.h>
 
-#include "codec/utf8.h"
+#include "base/text.h"
 #include "codec/yaml_fault.h"
 #include "model/text_check.h"
 

@@ -11,7 +11,7 @@
 #include "net/body_read.h"
 #include "net/head_check.h"
 #include "net/http_write.h"
-#include "net/text.h"
+#include "base/text.h"
 
 namespace vortex::net {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "net/connection.h"
 #include "net/http_write.h"
-#include "net/text.h"
+#include "base/text.h"
 
 namespace vortex::net {
 namespace {

@@ -5,7 +5,7 @@
 #include <boost/asio/ip/address_v6.hpp>
 
 #include "net/client.h"
-#include "net/text.h"
+#include "base/text.h"
 
 namespace vortex::net {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "net/text.h"
+#include "base/text.h"
 
 namespace vortex::net {
 

@@ -13,7 +13,7 @@
 #include "base/assert.h"
 #include "net/body_read.h"
 #include "net/head_check.h"
-#include "net/text.h"
+#include "base/text.h"
 
 namespace vortex::net {
 namespace {
@@ -49,7 +49,8 @@ Method method_of(http::verb verb) {
 }
 
 // Beast does the grammar of the head; what it is lenient about is checked in the callbacks. Bodies
-// are not its business: its reader of chunks asserts on an input that a slow sender can produce.
+// are not its business: its reader of chunks asserts on an input that a slow sender can produce
+// (docs/adr/014).
 class HeadReader final : public http::basic_parser<true> {
  public:
   HeadReader(const ParseLimits& limits, Request& request) : request_(request) {

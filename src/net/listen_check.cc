@@ -4,7 +4,7 @@
 
 #include <boost/asio/ip/address.hpp>
 
-#include "net/text.h"
+#include "base/text.h"
 
 namespace vortex::net {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "net/text.h"
+#include "base/text.h"
 
 namespace vortex::net {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "codec/document.h"
 #include "codec/json_text.h"
-#include "codec/utf8.h"
+#include "base/text.h"
 #include "worker/exit_text.h"
 #include "worker/small_files.h"
 
@@ -90,7 +90,7 @@ std::optional<Progress> read_progress(std::string_view line) {
   line = trimmed(line);
   std::size_t keep = 0;
   while (keep < line.size()) {
-    const std::size_t bytes = codec::character_bytes(line, keep);
+    const std::size_t bytes = character_bytes(line, keep);
     if (bytes == 0 || keep + bytes > kStepMax) break;
     keep += bytes;
   }

@@ -10,7 +10,7 @@
 #include "codec/base64.h"
 #include "codec/document.h"
 #include "codec/id_text.h"
-#include "codec/utf8.h"
+#include "base/text.h"
 
 namespace vortex::codec {
 namespace {

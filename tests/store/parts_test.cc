@@ -6,7 +6,7 @@
 #include "store/cursor.h"
 #include "store/packed.h"
 #include "store/row_json.h"
-#include "store/time_text.h"
+#include "base/time_text.h"
 
 namespace vortex::store {
 namespace {

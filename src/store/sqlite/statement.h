@@ -14,7 +14,7 @@
 #include "base/time.h"
 #include "store/error.h"
 #include "store/sqlite/connection.h"
-#include "store/time_text.h"
+#include "base/time_text.h"
 
 struct sqlite3_stmt;
 

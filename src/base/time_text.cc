@@ -1,15 +1,17 @@
-#include "store/time_text.h"
+#include "base/time_text.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 
 #include "base/assert.h"
 
-namespace vortex::store {
+namespace vortex {
 namespace {
 
-constexpr std::int64_t kDayUs = 86'400LL * 1'000'000;
+constexpr std::int64_t kSecondUs = 1'000'000;
+constexpr std::int64_t kDayUs = 86'400LL * kSecondUs;
 constexpr std::int64_t kFirstUs = -719'528LL * kDayUs;  // 0000-01-01
 constexpr std::int64_t kEndUs = 2'932'897LL * kDayUs;   // 10000-01-01
 
@@ -38,32 +40,41 @@ bool fits_shape(std::string_view text) {
   return true;
 }
 
+TimeText text_of_second(std::int64_t second) {
+  namespace ch = std::chrono;
+  const ch::sys_seconds at{ch::seconds(second)};
+  const auto midnight = ch::floor<ch::days>(at);
+  const ch::year_month_day day{midnight};
+  const auto in_day = static_cast<std::uint32_t>((at - midnight).count());
+  TimeText out;
+  std::ranges::copy(kShape, out.begin());
+  put(out, 0, 4, static_cast<std::uint32_t>(static_cast<int>(day.year())));
+  put(out, 5, 2, static_cast<unsigned>(day.month()));
+  put(out, 8, 2, static_cast<unsigned>(day.day()));
+  put(out, 11, 2, in_day / 3600);
+  put(out, 14, 2, in_day / 60 % 60);
+  put(out, 17, 2, in_day % 60);
+  return out;
+}
+
+// Most instants that are written lie in the same second as the one before.
+struct Second {
+  std::int64_t number = std::numeric_limits<std::int64_t>::min();
+  TimeText text{};
+};
+
 }  // namespace
 
 bool has_time_text(Instant at) { return at.us >= kFirstUs && at.us < kEndUs; }
 
 TimeText time_text(Instant at) {
   VX_ASSERT(has_time_text(at));
-  std::int64_t days = at.us / kDayUs;
-  std::int64_t rest = at.us % kDayUs;
-  if (rest < 0) {
-    rest += kDayUs;
-    --days;
-  }
-  const std::chrono::year_month_day day{
-      std::chrono::sys_days{std::chrono::days{static_cast<int>(days)}}};
-  const auto in_day = static_cast<std::uint64_t>(rest);
-  const auto whole = static_cast<std::uint32_t>(in_day / 1'000'000);
-  TimeText out;
-  std::ranges::copy(kShape, out.begin());
-  put(out, 0, 4, static_cast<std::uint32_t>(static_cast<int>(day.year())));
-  put(out, 5, 2, static_cast<unsigned>(day.month()));
-  put(out, 8, 2, static_cast<unsigned>(day.day()));
-  put(out, 11, 2, whole / 3600);
-  put(out, 14, 2, whole / 60 % 60);
-  put(out, 17, 2, whole % 60);
-  put(out, 20, 6, static_cast<std::uint32_t>(in_day % 1'000'000));
-  return out;
+  thread_local Second last;
+  const std::int64_t fraction = (at.us % kSecondUs + kSecondUs) % kSecondUs;
+  const std::int64_t second = (at.us - fraction) / kSecondUs;
+  if (second != last.number) last = {second, text_of_second(second)};
+  put(last.text, 20, 6, static_cast<std::uint32_t>(fraction));
+  return last.text;
 }
 
 std::optional<Instant> parse_time_text(std::string_view text) {
@@ -78,4 +89,4 @@ std::optional<Instant> parse_time_text(std::string_view text) {
   return Instant{days * kDayUs + whole * 1'000'000 + number(text, 20, 6)};
 }
 
-}  // namespace vortex::store
+}  // namespace vortex

@@ -1,7 +1,7 @@
 #pragma once
-// Instants as the database shows them: UTC text that sorts by time and that SQLite's own date
-// functions understand, 'YYYY-MM-DD HH:MM:SS.ffffff'. Exact to the microsecond. On disk:
-// append-only.
+// Instants as text, in the one shape that everything else follows: UTC, sorts by time, understood
+// by SQLite's own date functions, 'YYYY-MM-DD HH:MM:SS.ffffff'. Exact to the microsecond. On disk:
+// append-only. Safe from any thread; each thread remembers the last second it has written.
 
 #include <array>
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 #include "base/time.h"
 
-namespace vortex::store {
+namespace vortex {
 
 inline constexpr std::size_t kTimeTextSize = 26;
 using TimeText = std::array<char, kTimeTextSize>;
@@ -20,4 +20,4 @@ bool has_time_text(Instant at);
 TimeText time_text(Instant at);
 std::optional<Instant> parse_time_text(std::string_view text);
 
-}  // namespace vortex::store
+}  // namespace vortex

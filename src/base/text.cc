@@ -1,10 +1,13 @@
-#include "codec/utf8.h"
+#include "base/text.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
-namespace vortex::codec {
+namespace vortex {
 namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 constexpr std::uint64_t kHighBits = 0x8080808080808080ULL;
 
@@ -35,6 +38,27 @@ bool second_fits(unsigned first, unsigned second) {
 
 }  // namespace
 
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), lower);
+  return out;
+}
+
+bool same_ignoring_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
+}
+
+bool all_digits(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char small = lower(c);
+  if (small >= 'a' && small <= 'f') return small - 'a' + 10;
+  return -1;
+}
+
 std::size_t character_bytes(std::string_view text, std::size_t at) {
   const unsigned first = byte_at(text, at);
   if (first < 0x80) return 1;
@@ -63,4 +87,4 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-}  // namespace vortex::codec
+}  // namespace vortex
