@@ -2,6 +2,7 @@
 //
 // Prints tables and closes with one line of JSON. Figures that miss an aim are marked; the exit
 // status tells only whether the measurement itself worked.
+// Proves: V12
 
 #include <cstdio>
 #include <string_view>

@@ -2,6 +2,7 @@
 # tests/e2e/checkpoints.sh VORTEX: large checkpoints. 20 MiB are there for the next attempt on another
 # worker, byte by byte, also after a restart of the controller; 100 MiB and a folder are refused aloud, in
 # the monitor log and in the task's own, and what was saved before stays.
+# Proves: V05
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 

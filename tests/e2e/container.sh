@@ -3,6 +3,7 @@
 # in which the supervisor is process 1, as with an image whose entry point is `vortex worker`. It takes
 # work, brings a killed worker back, leaves no zombies, drains on SIGTERM, and when the container is
 # killed its task runs elsewhere.
+# Proves: M08
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 

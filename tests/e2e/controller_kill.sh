@@ -2,6 +2,7 @@
 # tests/e2e/controller_kill.sh VORTEX: the controller is killed with -9 while real workers run tasks, and
 # comes back later. Running tasks are not disturbed, each runs once, what ended meanwhile is reported,
 # and the output of that time is there.
+# Proves: V15
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 

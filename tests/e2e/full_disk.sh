@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # tests/e2e/full_disk.sh VORTEX: the disk under the database fills up. New work is refused with a
 # clear error, running work is finished, and all goes on when there is space again.
+# Proves: S06
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 data="$(mktemp -d)"

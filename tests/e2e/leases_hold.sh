@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # tests/e2e/leases_hold.sh VORTEX: `vortex leases hold` as a lock with a fence. Two holders never
 # overlap, whoever is killed or frozen; the command is gone before its lease can end.
+# Proves: S02 S03 S09
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 begin "$1" --controller.partition-lease-secs=3

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # tests/e2e/monitor_log.sh VORTEX: M06. Real things happen to real workers and tasks, each leaves its line
 # in the one monitor log under the name the seed gives it, and the seed's greps find it as printed.
+# Proves: M06 V13 V14
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 here="$(cd "$(dirname "$0")" && pwd)"

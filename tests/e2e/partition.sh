@@ -3,6 +3,7 @@
 # its lease. It must end its task before the lease does; the task then succeeds once, elsewhere; and
 # when the cut heals the worker is of use again. Cut both ways, then in one direction only.
 # Controller and workers each in a network namespace of their own.
+# Proves: V15
 set -euo pipefail
 
 vortex="$(realpath "$1")"

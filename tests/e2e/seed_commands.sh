@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # tests/e2e/seed_commands.sh VORTEX: the operators' commands, run as they are printed, against a real
 # controller on the address they name. In a network namespace of its own, so that port 8080 is free.
+# Proves: V06 V09
 set -euo pipefail
 
 vortex="$(realpath "$1")"

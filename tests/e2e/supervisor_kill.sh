@@ -2,6 +2,7 @@
 # tests/e2e/supervisor_kill.sh VORTEX: where there are no control groups, the supervisor alone is killed
 # with -9 and started again at once, five times. The new one ends the old worker as a whole: no task is
 # blamed, no two copies of one run at the same time, and the worker is not cordoned.
+# Proves: V04
 set -euo pipefail
 vortex="$(realpath "$1")"
 if [[ "${2:-}" != inside ]]; then

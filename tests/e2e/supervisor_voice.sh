@@ -2,6 +2,7 @@
 # tests/e2e/supervisor_voice.sh VORTEX: what supervisors say. Proof counts at once also after their worker
 # registered anew by itself; how worker processes begin and end stands in the controller's monitor log, each
 # once, also when the controller was away and when a process could not be started at all.
+# Proves: M01 M06 C05
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 

@@ -3,6 +3,7 @@
 # Webhooks asks for. What ends while the receiver refuses and the controller is killed is told all the
 # same. Command line and workers reach a controller behind TLS, and nobody trusts a certificate that
 # the system does not.
+# Proves: A09
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 

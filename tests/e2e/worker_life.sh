@@ -2,6 +2,7 @@
 # tests/e2e/worker_life.sh VORTEX: how a worker is probed and how it leaves. /health on the address and
 # port of the settings, with the fields of the contract (S04); SIGTERM idle and with work, with a controller
 # and without; a drain by an operator with a deadline (A02). Exit code 0 every time.
+# Proves: S04 A02 V10
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 begin "$(realpath "$1")"
