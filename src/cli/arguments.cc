@@ -144,7 +144,7 @@ std::expected<std::string, Failure> find_task(ApiClient& api, const std::string&
 std::expected<PlanPtr, Failure> plan_of_spec(const boost::json::value& spec) {
   Failure failure;
   failure.exit = ExitCode::kInvalid;
-  auto read = codec::read_dag(compact_json(spec));
+  auto read = codec::read_stored_dag(compact_json(spec));
   if (!read) {
     failure.what = "this vortex cannot read the DAG: " + read.error().front().message;
     failure.help = "is the controller newer? see `vortex doctor`";

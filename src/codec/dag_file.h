@@ -41,7 +41,7 @@ Position place_in_file(std::string_view text, Syntax syntax, std::string_view po
 
 // error[VX-DAG-014]: unknown key 'retires' in task 'resize'
 //   --> thumbs.yaml:12:5
-//    = help: did you mean 'retry'?
+//    = help: did you mean 'retries'?
 // Every line ends with a newline. An empty code is left out.
 std::string to_text(const Problem& problem, std::string_view file, std::string_view code);
 

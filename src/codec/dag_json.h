@@ -12,11 +12,12 @@
 //     "needs": ["list"], "trigger_rule": "all_success",
 //     "run": ["convert", "a.jpg"],       one text instead of the list where there is a shell
 //     "shell": ["bash", "-euc"], "env": {"A": "1"}, "workdir": "/srv",
-//     "retry": {"attempts": 3,           retries after the first try, so up to 4 tries in all
+//     "retry": {"max": 3,                retries after the first try, so up to 4 tries in all
 //               "backoff": "exponential", "delay": "2s", "max_delay": "1m", "jitter": 0.2,
 //               "unless_exit": [2]},
 //     "queue": "default", "priority": 0, "labels": {"gpu": "a100"}, "runtime": "", "worker": "",
 //     "resources": {"cpu": 1.5, "memory": "512MiB", "named": {"licence": 1}},
+//     "retries": 3,                      short for "retry": {"max": 3}; never written
 //     "exclusive": false, "timeout": "5m", "scheduled_timeout": "1m", "stale_after": "30s",
 //     "stale_counts": ["progress", "output"],
 //     "map": {"over": ["a", "b"],        or {"range": {"from": 1, "to": 10, "step": 1}}
@@ -38,6 +39,9 @@
 namespace vortex::codec {
 
 Decoded<DagSpec> read_dag(std::string_view json);
+// What a controller stored or sent. It may be of an earlier version, whose `retry` has `attempts`
+// in the place of `max`; users are refused that key.
+Decoded<DagSpec> read_stored_dag(std::string_view json);
 // For a spec that compiles and whose texts are UTF-8, read_dag gives the same spec back.
 std::string write_dag(const DagSpec& spec);
 

@@ -128,4 +128,8 @@ Decoded<DagSpec> read_dag(std::string_view json) {
   return decode<DagSpec>(json, UnknownKeys::kRefused, read_dag_document);
 }
 
+Decoded<DagSpec> read_stored_dag(std::string_view json) {
+  return decode<DagSpec>(json, UnknownKeys::kRefused, read_dag_document, WrittenBy::kController);
+}
+
 }  // namespace vortex::codec

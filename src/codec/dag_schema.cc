@@ -88,7 +88,7 @@ std::string text(std::string_view schema) { return std::string(schema); }
 
 std::string retry() {
   const std::array<Key, 6> keys{{
-      {"attempts", whole(0, kRetriesMax), "Retries after the first try; 0: none."},
+      {"max", whole(0, kRetriesMax), "Number of retries after the first try; 0: none."},
       {"backoff", words(kBackoffKinds), "How the wait grows from retry to retry."},
       {"delay", text(kDuration), "The first wait."},
       {"max_delay", text(kDuration), "No wait is longer."},
@@ -146,7 +146,8 @@ std::vector<Key> shared_keys() {
       {"shell", text(kTexts), "The words that start the shell for a script, such as [bash, -euc]."},
       {"env", text(kPairs), "Environment variables; expressions are allowed."},
       {"workdir", text(kText), "Where the command starts; expressions are allowed."},
-      {"retry", retry(), "What happens after a failure."},
+      {"retry", retry(), "How often and when to retry after a failure."},
+      {"retries", whole(0, kRetriesMax), "Short form of retry: {max: N}."},
       {"queue", name(), "The queue it waits in; 'default' by default."},
       {"priority", whole(-kPriorityMax, kPriorityMax), "Higher first; 0 by default."},
       {"labels", text(kPairs), "Labels that a worker must have."},
@@ -179,7 +180,8 @@ std::string task() {
        "Names that it writes to $VORTEX_OUTPUTS."},
   };
   for (Key& key : shared_keys()) keys.push_back(std::move(key));
-  return object(keys, R"("required":["run"],"not":{"required":["map","matrix"]})");
+  return object(keys, R"("required":["run"],"allOf":[{"not":{"required":["map","matrix"]}},)"
+                      R"({"not":{"required":["retry","retries"]}}])");
 }
 
 // A default has the type of its param.
@@ -220,7 +222,8 @@ std::string whole_file() {
        fmt::format(R"({{"type":"object",{},"maxProperties":{},"additionalProperties":{}}})",
                    names_of_members(), kListMax, param()),
        "Values that each run is given."},
-      {"defaults", object(shared_keys()), "What tasks have where they say nothing of their own."},
+      {"defaults", object(shared_keys(), R"("not":{"required":["retry","retries"]})"),
+       "What tasks have where they say nothing of their own."},
       {"tasks",
        fmt::format(R"({{"type":"object","minProperties":1,{},"additionalProperties":{}}})",
                    names_of_members(), task()),

@@ -52,11 +52,12 @@ void read_unless_exit(Reading& in, NodeIx node, RetryDraft& out) {
   });
 }
 
+void read_max_retries(Reading& in, NodeIx node, RetryDraft& out) {
+  read_number(in, node, out.retry.max_retries, 0, kRetriesMax);
+}
+
 constexpr Field<RetryDraft> kRetryFields[] = {
-    {"attempts",
-     [](Reading& in, NodeIx node, RetryDraft& out) {
-       read_number(in, node, out.retry.max_retries, 0, kRetriesMax);
-     }},
+    {"max", read_max_retries},
     {"backoff",
      [](Reading& in, NodeIx node, RetryDraft& out) {
        read_word(in, node, kBackoffKinds, out.retry.backoff.kind);
@@ -72,15 +73,38 @@ constexpr Field<RetryDraft> kRetryFields[] = {
     {"unless_exit", read_unless_exit},
 };
 
-void read_retry(Reading& in, NodeIx node, std::optional<RetryPolicy>& out) {
+// The former name of `max`: databases still hold it.
+constexpr Field<RetryDraft> kFormerRetryFields[] = {{"attempts", read_max_retries}};
+constexpr auto kStoredRetryFields = joined(kRetryFields, kFormerRetryFields);
+
+void read_retry(Reading& in, NodeIx node, TaskDraft& out) {
+  out.retry = node;
   if (in.document().kind(node) == NodeKind::kInteger) {
     return in.wrong_type(node, "a map", retry_form(in.document(), node));
   }
   RetryDraft draft;
-  read_object(in, node, "", kRetryFields, draft);
+  if (in.written_by() == WrittenBy::kController) {
+    read_object(in, node, "", kStoredRetryFields.fields, draft);
+  } else {
+    read_object(in, node, "", kRetryFields, draft);
+  }
   Backoff& backoff = draft.retry.backoff;
   if (!draft.has_max_delay) backoff.max_delay = std::max(backoff.max_delay, backoff.delay);
-  out = std::move(draft.retry);
+  out.spec.retry = std::move(draft.retry);
+}
+
+// The short form of `retry: {max: N}`.
+void read_retries(Reading& in, NodeIx node, TaskDraft& out) {
+  out.retries = node;
+  RetryDraft draft;
+  read_max_retries(in, node, draft);
+  out.spec.retry = std::move(draft.retry);
+}
+
+void refuse_both_retries(Reading& in, const TaskDraft& draft) {
+  if (draft.retry == 0 || draft.retries == 0 || in.full()) return;
+  in.problem(draft.retries - 1, "'retry' and 'retries' are both given; use only one of them",
+             both_retries_form(in.document(), draft.retries));
 }
 
 // ---- map ----
@@ -234,8 +258,8 @@ constexpr Field<TaskDraft> kSharedFields[] = {
     {"env", read_more_env},
     {"workdir", [](Reading& in, NodeIx node,
                    TaskDraft& out) { read_text(in, node, out.command.command.workdir); }},
-    {"retry",
-     [](Reading& in, NodeIx node, TaskDraft& out) { read_retry(in, node, out.spec.retry); }},
+    {"retry", read_retry},
+    {"retries", read_retries},
     {"queue", [](Reading& in, NodeIx node,
                  TaskDraft& out) { read_text(in, node, out.spec.requirements.queue); }},
     {"priority",
@@ -301,11 +325,14 @@ void read_timeout(Reading& in, NodeIx node, std::optional<Duration>& out) {
 
 void read_defaults(Reading& in, NodeIx node, TaskDraft& out) {
   read_object(in, node, "", kSharedFields, out);
+  refuse_both_retries(in, out);
 }
 
 NodeSpec read_task(Reading& in, const TaskNodes& at, const TaskDraft& defaults) {
   TaskDraft draft = defaults;
   draft.shell = 0;
+  draft.retry = 0;
+  draft.retries = 0;
   draft.spec.name = in.document().text(at.key);
   const bool yaml = in.document().syntax() == Syntax::kYaml;
   if (!yaml) {
@@ -317,6 +344,7 @@ NodeSpec read_task(Reading& in, const TaskNodes& at, const TaskDraft& defaults) 
     const bool object = in.document().kind(at.value) == NodeKind::kObject;
     if (object && draft.command.run == 0) in.missing_key(at.value, "run");
   }
+  refuse_both_retries(in, draft);
   finish_command(in, draft.command);
   draft.spec.command = std::move(draft.command.command);
   return std::move(draft.spec);

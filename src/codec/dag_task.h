@@ -17,6 +17,8 @@ struct TaskDraft {
   NodeSpec spec;
   CommandDraft command;
   NodeIx shell = 0;  // 0: not given
+  NodeIx retry = 0;
+  NodeIx retries = 0;
   NodeIx map = 0;
   NodeIx matrix = 0;
 };

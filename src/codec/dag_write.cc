@@ -22,7 +22,7 @@ void write_timeout(JsonWriter& json, std::string_view name,
 }
 
 void write_retry(JsonWriter& json, const RetryPolicy& retry) {
-  json.key("retry").begin_object().field("attempts", std::uint32_t{retry.max_retries});
+  json.key("retry").begin_object().field("max", std::uint32_t{retry.max_retries});
   json.field("backoff", word_for(kBackoffKinds, retry.backoff.kind));
   write_duration(json, "delay", retry.backoff.delay);
   write_duration(json, "max_delay", retry.backoff.max_delay);

@@ -18,15 +18,23 @@ namespace {
 
 constexpr std::size_t kShownDigits = 40;
 
-// What other tools call things, and what is too far away for a typing mistake. `help` is for where
-// our word is no key either: it says where that one belongs.
+// What other tools, or earlier versions, call things, and what is too far away for a typo. `help`
+// is for where our word is no key either: it says where that one belongs. `note` is for where it is
+// one and its value means something else than one would think. VALUE stands for what was given.
 struct OtherWord {
   std::string_view word;
   std::string_view ours;
   std::string_view help = {};
+  std::string_view note = {};
 };
+constexpr std::string_view kValueMark = "VALUE";
 constexpr std::string_view kRetryHelp =
-    "write retry: {attempts: 3} in a task, or in 'defaults' for all tasks";
+    "write retries: VALUE in a task, or in 'defaults' for all tasks";
+constexpr std::string_view kMaxNote =
+    "'attempts' is called 'max' here: the number of retries after the first try; "
+    "write retry: {max: VALUE}";
+constexpr std::string_view kRetriesNote =
+    "did you mean 'retries'? It is the number of retries after the first try: retries: VALUE";
 constexpr std::string_view kRunHelp = "the command of a task is its 'run'";
 constexpr std::string_view kNeedsHelp = "a task lists the tasks it waits for in 'needs'";
 constexpr std::string_view kTimeoutHelp = "write timeout: 90s, a number with a unit";
@@ -39,14 +47,16 @@ constexpr std::string_view kImageHelp =
     "--launcher container --container-root DIR";
 constexpr std::string_view kScheduleHelp =
     "our word is 'schedule', which is not supported yet: start runs with `vortex run`";
-constexpr std::array<OtherWord, 34> kOtherWords{{
-    {"retries", "attempts"},
-    {"max_retries", "attempts"},
-    {"max_attempts", "attempts"},
-    {"retries", "retry", kRetryHelp},
-    {"retires", "retry", kRetryHelp},
-    {"max_retries", "retry", kRetryHelp},
-    {"max_attempts", "retry", kRetryHelp},
+constexpr std::array<OtherWord, 36> kOtherWords{{
+    {"attempts", "max", {}, kMaxNote},
+    {"retries", "max"},
+    {"max_retries", "max"},
+    {"max_attempts", "max"},
+    {"attempts", "retries", kRetryHelp, kRetriesNote},
+    {"retries", "retries", kRetryHelp},
+    {"retires", "retries", kRetryHelp},
+    {"max_retries", "retries", kRetryHelp},
+    {"max_attempts", "retries", kRetryHelp, kRetriesNote},
     {"depends_on", "needs", kNeedsHelp},
     {"dependencies", "needs", kNeedsHelp},
     {"depends", "needs", kNeedsHelp},
@@ -76,21 +86,32 @@ constexpr std::array<OtherWord, 34> kOtherWords{{
     {"jobs", "tasks"},
 }};
 
-std::string known_as(std::string_view wanted, std::span<const std::string_view> known) {
+std::string filled_in(std::string_view help, std::string_view value) {
+  std::string out(help);
+  const std::size_t mark = out.find(kValueMark);
+  if (mark != out.npos) out.replace(mark, kValueMark.size(), value);
+  return out;
+}
+
+std::string known_as(std::string_view wanted, std::span<const std::string_view> known,
+                     std::string_view value) {
   std::string_view help;
   for (const OtherWord& other : kOtherWords) {
     if (other.word != wanted) continue;
     if (std::ranges::find(known, other.ours) != known.end()) {
+      if (!other.note.empty()) return filled_in(other.note, value);
       return fmt::format("did you mean {}?", in_quotes(other.ours));
     }
     help = other.help;
   }
-  return std::string(help);
+  return filled_in(help, value);
 }
 
-std::string meant(std::string_view wanted, std::span<const std::string_view> known) {
+std::string meant(std::string_view wanted, std::span<const std::string_view> known,
+                  std::string_view value = {}) {
   const std::string_view near = nearest_name(wanted, known);
-  return near.empty() ? known_as(wanted, known) : fmt::format("did you mean {}?", in_quotes(near));
+  if (!near.empty()) return fmt::format("did you mean {}?", in_quotes(near));
+  return known_as(wanted, known, value);
 }
 
 template <class Number>
@@ -174,10 +195,12 @@ void Reading::unknown_key(NodeIx key, std::string_view owner,
                           std::span<const std::string_view> known) {
   if (full()) return;
   const std::string_view name = document_.text(key);
+  const NodeIx value = key + 1;
+  const bool number = document_.kind(value) == NodeKind::kInteger;
   problem(key,
           fmt::format("unknown key {} in {}{}{}", in_quotes(name), owner, owner.empty() ? "" : " ",
                       document_.owner_of(key)),
-          meant(name, known));
+          meant(name, known, number ? shown(value) : "3"));
 }
 
 void Reading::duplicate_key(NodeIx key) {

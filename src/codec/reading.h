@@ -27,12 +27,18 @@ namespace vortex::codec {
 // What happens to keys that nobody asked for. Where they are ignored, null stands for "not given".
 enum class UnknownKeys : std::uint8_t { kRefused, kIgnored };
 
+// Who wrote the document. What a controller wrote may come from an earlier version: former names of
+// keys are accepted there, and refused with the new name in what users write.
+enum class WrittenBy : std::uint8_t { kUser, kController };
+
 class Reading {
  public:
-  Reading(const Document& document, UnknownKeys unknown) : document_(document), unknown_(unknown) {}
+  Reading(const Document& document, UnknownKeys unknown, WrittenBy by = WrittenBy::kUser)
+      : document_(document), unknown_(unknown), by_(by) {}
 
   const Document& document() const { return document_; }
   UnknownKeys unknown_keys() const { return unknown_; }
+  WrittenBy written_by() const { return by_; }
 
   void problem(NodeIx node, std::string message, std::string help = {});
   // No more problems are taken: loops over input should end.
@@ -57,6 +63,7 @@ class Reading {
 
   const Document& document_;
   UnknownKeys unknown_;
+  WrittenBy by_;
   std::vector<Found> problems_;  // by node, which is the order of the document
 };
 
@@ -190,10 +197,11 @@ bool is_object_of_names(Reading& in, NodeIx node);
 
 // Parses, reads with `read(Reading&, NodeIx root, T&)` and gives the value or all problems.
 template <class T, class Read>
-Decoded<T> decode(std::string_view json, UnknownKeys unknown, Read&& read) {
+Decoded<T> decode(std::string_view json, UnknownKeys unknown, Read&& read,
+                  WrittenBy by = WrittenBy::kUser) {
   Document document;
   if (auto fault = document.parse(json)) return std::unexpected(Problems{*std::move(fault)});
-  Reading in(document, unknown);
+  Reading in(document, unknown, by);
   T out{};
   read(in, NodeIx{0}, out);
   if (!in.fine()) return std::unexpected(in.take_problems());

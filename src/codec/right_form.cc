@@ -54,9 +54,16 @@ std::string as_member(const Document& document, NodeIx item) {
 }  // namespace
 
 std::string retry_form(const Document& document, NodeIx number) {
-  return form(fmt::format("write {}: {{{}: {}}}", key(document, "retry"), key(document, "attempts"),
+  const std::string_view value = document.text(number);
+  return form(fmt::format("write {}: {}, or {}: {{{}: {}}}", key(document, "retries"), value,
+                          key(document, "retry"), key(document, "max"), value),
+              "write retries: 3, or retry: {max: 3}");
+}
+
+std::string both_retries_form(const Document& document, NodeIx number) {
+  return form(fmt::format("write {}: {{{}: {}, ...}}", key(document, "retry"), key(document, "max"),
                           document.text(number)),
-              "write retry: {attempts: 3}");
+              "write retry: {max: 3, ...}");
 }
 
 std::string env_form(const Document& document, NodeIx list) {

@@ -11,9 +11,10 @@
 
 namespace vortex::codec {
 
-std::string retry_form(const Document& document, NodeIx number);  // retry: 3
-std::string env_form(const Document& document, NodeIx list);      // env: [A=b]
-std::string shell_form(const Document& document, NodeIx text);    // shell: bash
-std::string tasks_form(const Document& document, NodeIx list);    // tasks: [{name: a, run: [x]}]
+std::string retry_form(const Document& document, NodeIx number);         // retry: 3
+std::string both_retries_form(const Document& document, NodeIx number);  // retry and retries: 3
+std::string env_form(const Document& document, NodeIx list);             // env: [A=b]
+std::string shell_form(const Document& document, NodeIx text);           // shell: bash
+std::string tasks_form(const Document& document, NodeIx list);  // tasks: [{name: a, run: [x]}]
 
 }  // namespace vortex::codec

@@ -58,7 +58,7 @@ void PlanShelf::keep(const PlanPtr& plan) {
 std::string plan_json(const DagPlan& plan) { return codec::write_dag(plan.spec); }
 
 Result<PlanPtr> plan_from_json(std::string_view json, std::uint64_t digest) {
-  auto spec = codec::read_dag(json);
+  auto spec = codec::read_stored_dag(json);
   if (!spec) return std::unexpected(damaged(digest, spec.error().front().message));
   auto plan = compile(*std::move(spec), kNoLimits);
   if (!plan) return std::unexpected(damaged(digest, plan.error().detail));

@@ -288,7 +288,7 @@ constexpr std::string_view kTwoTasks =
     R"({"name":"two","tasks":{"hello":{"run":["true"]},
         "next":{"needs":["hello"],"shell":["bash","-euc"],"run":["echo $1","${{ run.id }} x"],
                 "env":{"N":"${{ tasks.hello.outputs.NAME }}"},"workdir":"/srv/${{ task.name }}",
-                "retry":{"attempts":0}}}})";
+                "retry":{"max":0}}}})";
 
 std::string two_tasks_reading(const std::string& name) {
   std::string dag(kTwoTasks);

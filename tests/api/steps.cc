@@ -7,7 +7,7 @@ namespace vortex::api {
 
 std::string one_task_dag(const std::string& name) {
   return fmt::format(
-      R"({{"name":"{}","tasks":{{"hello":{{"run":["true"],"retry":{{"attempts":0}}}}}}}})", name);
+      R"({{"name":"{}","tasks":{{"hello":{{"run":["true"],"retry":{{"max":0}}}}}}}})", name);
 }
 
 std::string map_dag(const std::string& name, int items) {

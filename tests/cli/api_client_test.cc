@@ -134,13 +134,13 @@ TEST(FailureText, ShowsCodePlaceAndHelp) {
       422,
       R"({"code":"VX-DAG-014","title":"The document is not a DAG","detail":"unknown key","hint":"see",)"
       R"("errors":[{"pointer":"/tasks/a/retires","message":"unknown key 'retires'",)"
-      R"("help":"did you mean 'retry'?","line":12,"column":5}]})");
+      R"("help":"did you mean 'retries'?","line":12,"column":5}]})");
   const Failure failure = failure_of(response);
   EXPECT_EQ(failure.exit, ExitCode::kInvalid);
   EXPECT_EQ(failure_text(failure),
             "error[VX-DAG-014]: The document is not a DAG: unknown key\n"
             "  --> /tasks/a/retires (line 12:5): unknown key 'retires'\n"
-            "   = help: did you mean 'retry'?\n"
+            "   = help: did you mean 'retries'?\n"
             "  = help: see\n");
 }
 

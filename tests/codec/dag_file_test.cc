@@ -48,7 +48,7 @@ TEST(DagFile, TheExampleOfTheManualMeansWhatItSays) {
 name: thumbnails
 params: {dir: {type: string, default: /srv/photos}}
 defaults:
-  retry: {attempts: 3, backoff: exponential, delay: 2s, max_delay: 1m, jitter: 0.2, unless_exit: [2]}
+  retry: {max: 3, backoff: exponential, delay: 2s, max_delay: 1m, jitter: 0.2, unless_exit: [2]}
   timeout: 5m
 tasks:
   list:
@@ -90,14 +90,14 @@ tasks:
     env: {B: own, C: own}
     labels: {zone: b}
     resources: {cpu: 2}
-    retry: {attempts: 1}
+    retry: {max: 1}
     timeout: 1m
     queue: fast
 defaults:
   env: {A: d, B: d}
   labels: {gpu: a, zone: a}
   resources: {cpu: 1, memory: 1GiB}
-  retry: {attempts: 7, delay: 9s}
+  retry: {max: 7, delay: 9s}
   timeout: 5m
   queue: slow
   priority: 3
@@ -120,6 +120,24 @@ defaults:
   EXPECT_EQ(b.requirements.queue, "fast");
   EXPECT_EQ(b.priority, 3);
   EXPECT_EQ(b.command.workdir, "/srv");
+}
+
+TEST(DagFile, RetriesIsShortForAMaximumOfRetries) {
+  const DagSpec dag = read(R"(
+name: d
+defaults: {retries: 5}
+tasks:
+  usual: {run: [x]}
+  short: {run: [x], retries: 0}
+  long: {run: [x], retry: {max: 7, delay: 9s}}
+)");
+  ASSERT_EQ(dag.nodes.size(), 3U);
+  EXPECT_EQ(dag.nodes[0].retry->max_retries, 5);
+  EXPECT_EQ(dag.nodes[0].retry->backoff.delay, RetryPolicy{}.backoff.delay);
+  EXPECT_EQ(dag.nodes[1].retry->max_retries, 0);
+  EXPECT_EQ(dag.nodes[2].retry->max_retries, 7);
+  EXPECT_TRUE(write_dag(dag).contains(R"("short":{"run":["x"],"retry":{"max":0,)"))
+      << write_dag(dag);
 }
 
 TEST(DagFile, ADefaultShellIsForScriptsOnly) {
@@ -251,13 +269,13 @@ tasks:
 TEST(DagFile, AProblemIsShownInThreeLines) {
   const Problem problem{.pointer = "/tasks/resize/retires",
                         .message = "unknown key 'retires' in task 'resize'",
-                        .help = "did you mean 'retry'?",
+                        .help = "did you mean 'retries'?",
                         .line = 12,
                         .column = 5};
   EXPECT_EQ(to_text(problem, "thumbs.yaml", "VX-DAG-014"),
             "error[VX-DAG-014]: unknown key 'retires' in task 'resize'\n"
             "  --> thumbs.yaml:12:5\n"
-            "   = help: did you mean 'retry'?\n");
+            "   = help: did you mean 'retries'?\n");
   EXPECT_EQ(to_text({.pointer = {}, .message = "m", .help = {}}, "f", ""), "error: m\n  --> f\n");
 }
 

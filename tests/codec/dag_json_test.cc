@@ -23,7 +23,7 @@ constexpr std::string_view kFull = R"({
     "resize": {
       "needs": ["list"], "trigger_rule": "all_done",
       "run": ["convert", "a b"], "env": {"Z": "1", "A": "2"}, "workdir": "/srv",
-      "retry": {"attempts": 5, "backoff": "fixed", "delay": "0.5s", "max_delay": "2m",
+      "retry": {"max": 5, "backoff": "fixed", "delay": "0.5s", "max_delay": "2m",
                 "jitter": 0.25, "unless_exit": [2, 64]},
       "queue": "images", "priority": -7, "labels": {"zone": "b", "gpu": "a"}, "runtime": "python",
       "worker": "w1",
@@ -105,6 +105,28 @@ TEST(DagJson, APartOfARetryHasTheDefaultsOfTheRest) {
   EXPECT_TRUE(compile(*dag, {}).has_value());
 }
 
+TEST(DagJson, TheFormerNameOfMaxIsReadFromTheDatabaseAndRefusedToUsers) {
+  constexpr std::string_view kFormer =
+      R"({"vortex":1,"name":"x","tasks":{"a":{"run":["y"],"retry":{"attempts":5,"delay":"1s"}}}})";
+  const auto stored = read_stored_dag(kFormer);
+  ASSERT_TRUE(stored.has_value()) << stored.error().front().message;
+  EXPECT_EQ(stored->nodes[0].retry->max_retries, 5);
+  EXPECT_EQ(stored->nodes[0].retry->backoff.delay, seconds(1));
+  const auto again = read_dag(write_dag(*stored));
+  ASSERT_TRUE(again.has_value()) << "what is written has the name of today";
+  EXPECT_EQ(again->nodes[0].retry->max_retries, 5);
+  EXPECT_FALSE(read_stored_dag(R"({"name":"x","tasks":{"a":{"retry":{"tries":5}}}})").has_value());
+
+  const auto refused = read_dag(kFormer);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().front().pointer, "/tasks/a/retry/attempts");
+  EXPECT_EQ(refused.error().front().line, 1U);
+  EXPECT_EQ(refused.error().front().column, 59U);
+  EXPECT_EQ(refused.error().front().help,
+            "'attempts' is called 'max' here: the number of retries after the first try; "
+            "write retry: {max: 5}");
+}
+
 TEST(DagJson, TheWrittenFormIsTheCanonicalOne) {
   const auto dag = read_dag(kFull);
   ASSERT_TRUE(dag.has_value());
@@ -114,7 +136,7 @@ TEST(DagJson, TheWrittenFormIsTheCanonicalOne) {
       R"("list":{"run":"find .","shell":["bash","-euc"],"outputs":["files"]},)"
       R"("resize":{"needs":["list"],"trigger_rule":"all_done","run":["convert","a b"],)"
       R"("env":{"Z":"1","A":"2"},"workdir":"/srv",)"
-      R"("retry":{"attempts":5,"backoff":"fixed","delay":"500ms","max_delay":"2m","jitter":0.25,)"
+      R"("retry":{"max":5,"backoff":"fixed","delay":"500ms","max_delay":"2m","jitter":0.25,)"
       R"("unless_exit":[2,64]},"queue":"images","priority":-7,"labels":{"gpu":"a","zone":"b"},)"
       R"("runtime":"python","worker":"w1",)"
       R"("resources":{"cpu":1.5,"memory":"512MiB","named":{"licence":1,"seat":2}},)"
@@ -214,7 +236,7 @@ TEST(DagJson, WrongValuesDeeperInATaskAreRefusedAtTheirPlace) {
   const BadDocument kBad[] = {
       {json_task(R"("retry":{"dely":"1s"})"), "/tasks/a/retry/dely", 1, 39,
        "unknown key 'dely' in 'retry'", "did you mean 'delay'?"},
-      {json_task(R"("retry":{"attempts":-1})"), "/tasks/a/retry/attempts", 1, 50, "0 to 10000"},
+      {json_task(R"("retry":{"max":-1})"), "/tasks/a/retry/max", 1, 45, "0 to 10000"},
       {json_task(R"("retry":{"jitter":1.5})"), "/tasks/a/retry/jitter", 1, 48, "from 0 to 1"},
       {json_task(R"("retry":{"jitter":0.0001})"), "/tasks/a/retry/jitter", 1, 48, "three decimals"},
       {json_task(R"("retry":{"backoff":"exp"})"), "/tasks/a/retry/backoff", 1, 49, "one of fixed"},

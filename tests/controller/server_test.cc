@@ -83,7 +83,7 @@ TEST(Server, V04_AResultThatComesAfterARestartCounts) {
 TEST(Server, AFailedTaskOfAFinishedRunCanBeRetried) {
   TestServer server;
   TestWorker worker(server, "w1");
-  const std::string run = server.submit(R"({"a":{"run":["false"],"retry":{"attempts":0}}})");
+  const std::string run = server.submit(R"({"a":{"run":["false"],"retry":{"max":0}}})");
   const auto given = worker.take();
   worker.report(given, "started");
   worker.report(given, "failed", R"(,"cause":"exit_code","code":3,"message":"boom")");
@@ -198,7 +198,7 @@ TEST(Server, A08_MetricsListEveryWorkerAndEveryLease) {
 TEST(Server, A08_MetricsTellHowLateAndHowLongAndWhatWasDisrupted) {
   TestServer server;
   TestWorker worker(server, "w1");
-  server.submit(R"({"a": {"run": ["true"], "timeout": "1ms", "retry": {"attempts": 0}},
+  server.submit(R"({"a": {"run": ["true"], "timeout": "1ms", "retry": {"max": 0}},
                     "b": {"run": ["true"]}})");
   const auto late = worker.take();
   worker.report(late, "started");

@@ -69,7 +69,7 @@ void finish_one(TestWorker& worker, const char* how, const std::string& more = {
   worker.report(given, how, more);
 }
 
-constexpr const char* kOneTry = R"({"a":{"run":["true"],"retry":{"attempts":0}}})";
+constexpr const char* kOneTry = R"({"a":{"run":["true"],"retry":{"max":0}}})";
 
 TEST(WebhooksOfAController, A09_EveryEndOfARunIsToldWithTheRun) {
   TestServer server;

@@ -35,7 +35,7 @@ cat >good.json <<'JSON'
   "report": {"needs": ["each"], "run": ["true"]}}}
 JSON
 cat >bad.json <<'JSON'
-{"name": "bad", "tasks": {"boom": {"run": ["sh", "-c", "exit 3"], "retry": {"attempts": 0}},
+{"name": "bad", "tasks": {"boom": {"run": ["sh", "-c", "exit 3"], "retry": {"max": 0}},
                           "after": {"needs": ["boom"], "run": ["true"]}}}
 JSON
 echo '{"name": "wrong", "tasks": {"a": {"run": ["true"], "needz": ["b"]}}}' >wrong.json

@@ -52,12 +52,12 @@ runs_before="$("$vortex" runs list -o name | wc -l)"
 printf 'vortex: 1\nname: oops\ntasks:\n  resize:\n    run: [echo, hi]\n    retires: 3\n' >oops.yaml
 want 7 "$vortex" run oops.yaml
 says "oops.yaml:6:5"
-says "did you mean 'retry'?"
+says "did you mean 'retries'?"
 want 7 "$vortex" validate oops.yaml
 [[ "$("$vortex" runs list -o name | wc -l)" == "$runs_before" ]] || fail "something was submitted"
 
 # A task that fails.
-printf 'vortex: 1\nname: fails\ntasks:\n  bad: {run: [sh, -c, "echo why; exit 3"], retry: {attempts: 0}}\n  next: {needs: [bad], run: ["true"]}\n' >fails.yaml
+printf 'vortex: 1\nname: fails\ntasks:\n  bad: {run: [sh, -c, "echo why; exit 3"], retry: {max: 0}}\n  next: {needs: [bad], run: ["true"]}\n' >fails.yaml
 want 8 "$vortex" run fails.yaml
 says "exit code 3"
 want 0 "$vortex" logs @last/bad

@@ -14,7 +14,7 @@ trap 'kill "$worker" 2>/dev/null || true; finish' EXIT
 api /api/runs -d "{\"dag\":{\"name\":\"two\",\"tasks\":{
   \"greet\":{\"run\":[\"echo\",\"hello\"]},
   \"once\":{\"needs\":[\"greet\"],\"run\":[\"sh\",\"-c\",\"test -e $folder/second || { touch $folder/second; exit 3; }\"],
-          \"retry\":{\"attempts\":2,\"delay\":\"10ms\"}}}}}" >/dev/null
+          \"retry\":{\"max\":2,\"delay\":\"10ms\"}}}}}" >/dev/null
 is() { [[ "$(api "/api/runs/$1" | jq -r .state)" == "$2" ]]; }
 eventually is r1 Completed
 logs() { [[ "$(api "/api/tasks/$1/logs")" == *"$2"* ]]; }
@@ -54,7 +54,7 @@ tasks:
   broken:
     needs: [make]
     run: ["true", "\${{ tasks.make.outputs.list[7] }}"]
-    retry: {attempts: 0}
+    retry: {max: 0}
 YAML
 "$vortex" validate "$folder/values.yaml" >&2 || fail "the file is wrong"
 "$vortex" run "$folder/values.yaml" --server "$url" >"$folder/values.out" 2>&1 && fail "the broken task did not fail"
@@ -64,7 +64,7 @@ api /api/tasks/r3-L1-2 | grep -q "cannot resolve run\[1\]: tasks.make.outputs.li
   fail "the reason is not told: $(api /api/tasks/r3-L1-2)"
 
 api /api/runs -d '{"dag":{"name":"late","tasks":{"a":{"shell":["sh","-c"],"run":"sleep 300 & sleep 300","timeout":"1s",
-  "retry":{"attempts":0}}}}}' >/dev/null
+  "retry":{"max":0}}}}}' >/dev/null
 eventually is r4 Failed
 [[ "$(api /api/tasks/r4-L0-0/attempts | jq -r '.attempts[0].verdict')" == execution_timeout ]] ||
   fail "the timeout: $(api /api/tasks/r4-L0-0/attempts)"

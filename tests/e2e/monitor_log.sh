@@ -19,7 +19,7 @@ cat >"$folder/seed.yaml" <<'YAML'
 vortex: 1
 name: seed
 params: {folder: {type: string}}
-defaults: {retry: {attempts: 0}}
+defaults: {retry: {max: 0}}
 tasks:
   RES-L1-001: {run: ["true"]}
   RES-L2-001:

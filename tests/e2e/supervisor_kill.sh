@@ -33,7 +33,7 @@ params: {folder: {type: string}}
 tasks:
   work:
     map: {over: {range: {from: 1, to: 3}}}
-    retry: {attempts: 0}
+    retry: {max: 0}
     shell: [bash, -euc]
     env: {FOLDER: "${{ params.folder }}"}
     run: |

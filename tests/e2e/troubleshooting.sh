@@ -20,7 +20,7 @@ cat >dag.yaml <<'YAML'
 vortex: 1
 name: nightly
 tasks:
-  load: {run: [sh, -c, "echo loading; exit 3"], retry: {attempts: 0}}
+  load: {run: [sh, -c, "echo loading; exit 3"], retry: {max: 0}}
   report: {needs: [load], run: ["true"]}
 YAML
 incarnation="$(api /api/workers -d '{"id":"w1"}' | jq .incarnation)"

@@ -43,7 +43,7 @@ name: work
 params: {folder: {type: string}, file: {type: string}}
 tasks:
   work:
-    retry: {attempts: 0}
+    retry: {max: 0}
     shell: [bash, -euc]
     env: {FOLDER: "${{ params.folder }}", GO: "${{ params.file }}"}
     run: |

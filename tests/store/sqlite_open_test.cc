@@ -10,8 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "store/packed.h"
+#include "store/plan_shelf.h"
 #include "store/sqlite/migrate.h"
 #include "tests/store/bed.h"
+#include "tests/store/rows.h"
 #include "tests/store/shell.h"
 
 namespace vortex::store::testing {
@@ -60,6 +63,43 @@ TEST(SqliteOpen, FileOfTheFirstLayoutIsBroughtToTheNewestWithAllThatIsInIt) {
   ASSERT_TRUE(data && *data);
   EXPECT_EQ((*data)->checkpoint, "saved");
   EXPECT_FALSE((*data)->uploaded);
+}
+
+// What an earlier version called `attempts` in the stored definition is `max` today.
+TEST(SqliteOpen, LiveRunsOfAnEarlierVersionGoOnWithTheirRetries) {
+  DagSpec spec;
+  spec.name = "old";
+  NodeSpec& node = spec.nodes.emplace_back();
+  node.name = "fetch";
+  node.command.argv = {"true"};
+  node.retry.emplace().max_retries = 5;
+  const auto plan = compile(spec, {});
+  ASSERT_TRUE(plan);
+  Bed bed(Backend::kSqlite);
+  Commit made;
+  made.term = bed.term();
+  made.now = kT0;
+  add_run(made.rows, run_row(1, *plan));
+  ASSERT_TRUE(bed.writer().commit(made));
+  bed.close();
+
+  std::string json = plan_json(**plan);
+  const std::size_t at = json.find("\"max\":5");
+  ASSERT_NE(at, std::string::npos) << json;
+  json.replace(at, 5, "\"attempts\"");
+  std::string hex;
+  Packer packer;
+  for (const unsigned char byte : packer.pack(json)) hex += fmt::format("{:02x}", byte);
+  EXPECT_EQ(sqlite3_shell(bed.path(), fmt::format("UPDATE dag_specs SET spec = x'{}';"
+                                                  "SELECT count(*) FROM dag_specs;",
+                                                  hex)),
+            "1\n");
+
+  bed.reopen();
+  const auto image = bed.writer().image();
+  ASSERT_TRUE(image) << image.error().detail;
+  ASSERT_EQ(image->runs.size(), 1U);
+  EXPECT_EQ(image->runs[0].run.plan->node_spec(0).retry->max_retries, 5);
 }
 
 TEST(SqliteOpen, NewerLayoutIsRefusedAndLeftAlone) {
