@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# A whole worker in bash, one task at a time: env, workdir, timeout, outputs, checkpoint, progress,
+# A complete worker in bash, one task at a time: env, workdir, timeout, outputs, checkpoint, progress,
 # logs, stops, self-fence, drain on SIGTERM. docs/api.md describes every field; `vortex worker-check`
 # tests a worker like this one. Needs bash 5, curl, jq and setsid.
-# One $(...) an assignment: between two in one command bash 5.2 can lose a SIGTERM.
+# Only one $(...) per assignment: between two in one command, bash 5.2 can lose a SIGTERM.
 #   examples/worker.sh [URL] [ID]
 url=${1:-${VORTEX_SERVER:-http://127.0.0.1:8080}} id=${2:-$(hostname)-$$}
 dir=$(mktemp -d) || exit 1
 seq=0 task='' reports='[]' leaving='' backoff=100
-declare -A newest # by task: the newest epoch seen here. None is started twice.
-auth=(${VORTEX_TOKEN:+-H "Authorization: Bearer $VORTEX_TOKEN"}) # of the role worker, if there are tokens
+declare -A newest # by task: the newest epoch seen. No epoch is started twice.
+auth=(${VORTEX_TOKEN:+-H "Authorization: Bearer $VORTEX_TOKEN"}) # a token with the role worker, if tokens are in use
 trap 'rm -rf "$dir"' EXIT
 trap 'leaving=draining' TERM INT
 
@@ -17,7 +17,7 @@ say() { echo "$id: $*" >&2; }
 field() { jq -r "$1 // empty" <<<"$work"; }
 pause() { sleep "$((backoff / 1000)).$(printf %03d $((backoff % 1000)))"; ((backoff = backoff < 2000 ? backoff * 2 : 2000)); }
 
-register() { # opens a session; an earlier one of this id ends with it
+register() { # opens a session and ends any earlier one with this id
   local answer
   until answer=$(curl "${auth[@]}" -fsS -m 5 "$url/api/workers" -d "$(jq -n --arg id "$id" '{$id, slots: 1}')"); do
     [[ $leaving ]] && exit 0
@@ -28,7 +28,7 @@ register() { # opens a session; an earlier one of this id ends with it
   say "registered as incarnation $incarnation: lease $lease ms, self-fence $fence ms"
 }
 
-sync() { # wait in ms: says what is held and what happened, hears what to do
+sync() { # wait in ms: sends what is held and what happened, receives what to do
   local sent body status held='[]' limit=$((fence / 3 + $1))
   sent=$(now)
   [[ $task ]] && held=$(jq -c --argjson p "$(progress)" '[{task, epoch} + $p]' <<<"$work")
@@ -39,7 +39,7 @@ sync() { # wait in ms: says what is held and what happened, hears what to do
   if [[ $status == 200 ]] && reply=$(jq -c . "$dir/reply"); then
     alive=$sent backoff=100 ack=$(jq -c .mark <<<"$reply")
     lease=$(jq .lease_ms <<<"$reply")
-    (($(jq .seq_seen <<<"$reply") >= seq)) && reports='[]' # else they go again
+    (($(jq .seq_seen <<<"$reply") >= seq)) && reports='[]' # otherwise send them again
     [[ $(jq .drain <<<"$reply") == true ]] && leaving=${leaving:-draining}
     return 0
   fi
@@ -54,7 +54,7 @@ sync() { # wait in ms: says what is held and what happened, hears what to do
   return 1
 }
 
-report() { # the kind, and what else belongs to it as JSON
+report() { # the kind, and its other fields as JSON
   reports=$(jq -c --argjson work "$work" --arg kind "$1" --argjson more "${2:-{\}}" \
     '. + [($work | {task, epoch}) + {$kind} + $more]' <<<"$reports")
 }
@@ -65,7 +65,7 @@ progress() { # the last line of the file, such as "42% counting"
     grep . || echo '{}'
 }
 
-checkpoint() { # sent whenever it has changed
+checkpoint() { # sent whenever it changes
   local sum
   sum=$(cksum 2>/dev/null <"$dir/t/checkpoint") && [[ $sum != "$saved" ]] || return
   saved=$sum
@@ -73,30 +73,30 @@ checkpoint() { # sent whenever it has changed
   report checkpoint "$(base64 -w 0 "$dir/t/checkpoint" | jq -R '{data_base64: .}')"
 }
 
-ship_log() { # one piece; the offset makes it safe to send it again. False: nothing to send, or not now
+ship_log() { # one chunk; the offset makes it safe to repeat. False: nothing to send, or not now
   local size status
   size=$(stat -c %s "$dir/t/log")
   ((size > shipped)) || return
-  ((size - shipped > 1048576)) && size=$((shipped + 1048576)) # 4 MiB at most are taken at once
+  ((size - shipped > 1048576)) && size=$((shipped + 1048576)) # the controller accepts at most 4 MiB at once
   status=$(tail -c +$((shipped + 1)) "$dir/t/log" | head -c $((size - shipped)) | curl "${auth[@]}" -sS -m 2 -o /dev/null -w '%{http_code}' \
     --data-binary @- "$url/api/tasks/$(field .task)/logs?epoch=$(field .epoch)&offset=$shipped" 2>/dev/null)
-  [[ $status == [24]* ]] && shipped=$size # 4xx: nobody wants it any more
+  [[ $status == [24]* ]] && shipped=$size # 4xx: discard it
 }
 
-kill_task() { # TERM (or KILL), and after the grace KILL, to everything in its session
+kill_task() { # TERM (or KILL), then KILL after the grace period, to everything in its session
   [[ $task ]] || return
   kill -"${1:-TERM}" -- "-$task" 2>/dev/null
   local grace until
   [[ $1 == KILL ]] && grace=0 || grace=$(field .kill_grace_ms)
   until=$(($(now) + ${grace:-5000}))
-  while kill -0 -- "-$task" 2>/dev/null && (($(now) < until + 2000)); do # then only zombies are left
+  while kill -0 -- "-$task" 2>/dev/null && (($(now) < until + 2000)); do # after that, only zombies are left
     (($(now) < until)) || kill -KILL -- "-$task" 2>/dev/null
     sleep 0.05
   done
   wait "$task" 2>/dev/null
 }
 
-start_task() { # $work becomes a process group of its own; no shell comes in between
+start_task() { # runs $work in its own process group, without a shell
   local argv vars where missing
   mapfile -d '' -t argv < <(jq -j '.run[]? | . + "\u0000"' <<<"$work")
   mapfile -d '' -t vars < <(jq -j '(.env // {}) + {VORTEX_TASK_ID: .task, VORTEX_EPOCH: .epoch, VORTEX_ATTEMPT: .attempt,
@@ -121,7 +121,7 @@ start_task() { # $work becomes a process group of its own; no shell comes in bet
   report started
 }
 
-end_of_task() { # its exit status: what it means (bash cannot tell exit code 137 from signal 9)
+end_of_task() { # interprets its exit status (bash cannot tell exit code 137 from signal 9)
   local outputs='{}' lacking
   if (($1 > 128)); then
     report failed "{\"cause\":\"signal\",\"code\":$(($1 - 128))}"
@@ -136,16 +136,16 @@ end_of_task() { # its exit status: what it means (bash cannot tell exit code 137
   fi
 }
 
-tend_task() { # once around while a task runs: did it end, must it end?
+tend_task() { # one iteration while a task runs: has it ended, must it end?
   local how='' next mine status limit
   next=$(now)
-  [[ $reports == '[]' ]] && ((next += beat / 3)) # a report does not wait
+  [[ $reports == '[]' ]] && ((next += beat / 3)) # do not delay reports
   mine=$(jq -c '{task, epoch}' <<<"$work")
   limit=$(field .timeout_ms)
   while kill -0 "$task" 2>/dev/null && (($(now) < next)); do sleep 0.05; done
   if ! kill -0 "$task" 2>/dev/null; then
     wait "$task"; status=$?
-    checkpoint; kill_task KILL # what it left behind goes with it
+    checkpoint; kill_task KILL # kill whatever it left behind
     while ship_log; do sync 0; done
     [[ $task ]] || return # the session ended
     task=''
@@ -158,7 +158,7 @@ tend_task() { # once around while a task runs: did it end, must it end?
   jq -e --argjson m "$mine" 'any(.stops[]?; {task, epoch} == $m)' <<<"$reply" >/dev/null && how=stopped
   jq -e --argjson m "$mine" 'any(.stale[]?; . == $m)' <<<"$reply" >/dev/null && how=stale
   ((${limit:-0} > 0 && $(now) - began > limit)) && how=timed_out
-  (($(now) - alive > fence)) && how=self_fenced # it may run elsewhere soon
+  (($(now) - alive > fence)) && how=self_fenced # it may soon run elsewhere
   [[ $how ]] || return
   say "$(field .task): $how"
   kill_task
@@ -167,7 +167,7 @@ tend_task() { # once around while a task runs: did it end, must it end?
   task=''
   case $how in
     timed_out) report timed_out ;;
-    stale) ;; # not ours any more: not a word
+    stale) ;; # no longer ours: report nothing
     *) report released "{\"cause\":\"$how\"}" ;;
   esac
 }
@@ -175,8 +175,8 @@ tend_task() { # once around while a task runs: did it end, must it end?
 register
 while :; do
   if [[ $task ]]; then tend_task; continue; fi
-  [[ $leaving ]] && (($(now) - alive > lease)) && exit 1 # nobody is left to hear it
-  [[ $leaving && $reports == '[]' ]] && { leaving=gone; sync 0; exit 0; } # all is said
+  [[ $leaving ]] && (($(now) - alive > lease)) && exit 1 # no controller left to report to
+  [[ $leaving && $reports == '[]' ]] && { leaving=gone; sync 0; exit 0; } # everything is reported
   sync "$([[ $reports == '[]' && ! $leaving ]] && echo "$beat" || echo 0)" || continue
   while read -r work; do
     name=$(field .task)

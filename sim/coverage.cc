@@ -437,7 +437,7 @@ constexpr Feature kFeatures[] = {
      [](const Setup& s) {
        return count_traits(s, [](const NodeTraits& t) { return t.ignores_term; });
      }},
-    {"task", "can not start", "13-attempts-add-up",
+    {"task", "cannot start", "13-attempts-add-up",
      [](const Setup& s) {
        return count_traits(s, [](const NodeTraits& t) { return t.no_start_permille > 0; });
      }},
@@ -488,7 +488,7 @@ constexpr Feature kFeatures[] = {
      }},
     {"worker", "supervisors tell their journal", "26-ok-is-durable",
      [](const Setup& s) -> std::uint64_t { return s.journals; }},
-    {"worker", "answers that some work can not leave with", "13-attempts-add-up",
+    {"worker", "answers that not all work fits into", "13-attempts-add-up",
      [](const Setup& s) -> std::uint64_t { return s.unsent_permille > 0; }},
     {"worker", "holds partitions", "23-leases-apart",
      [](const Setup& s) -> std::uint64_t { return s.worker_agents; }},
@@ -511,7 +511,7 @@ constexpr Feature kFeatures[] = {
     {"client", "drain with a deadline", "26-ok-is-durable", count_acts<ActKind::kDrainWithin>},
     {"client", "forget a worker", "26-ok-is-durable", count_acts<ActKind::kDelete>},
     {"client", "fence check of an attempt", "26-ok-is-durable", count_acts<ActKind::kCheckAttempt>},
-    {"client", "submit a DAG that can not run", "26-nonsense-refused",
+    {"client", "submit a DAG that cannot run", "26-nonsense-refused",
      count_acts<ActKind::kSubmitWrong>},
     {"client", "a malformed call", "26-nonsense-refused", count_acts<ActKind::kMalformed>},
     {"fault", "slow-links", "04-fenced-results", count_faults<FaultKind::kSlowLinks>},
