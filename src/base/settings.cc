@@ -41,9 +41,9 @@ std::optional<SettingsError> unused_root(const SettingsDraft& draft) {
   return SettingsError{
       .fault = SettingsFault::kRuleBroken,
       .key = std::string(kRoot),
-      .message = fmt::format("{} is set, but the launcher starts no containers", kRoot),
+      .message = fmt::format("{} is set, but the launcher does not use containers", kRoot),
       .places = {draft.described(kRoot), draft.described(kLauncher)},
-      .help = fmt::format("set {} = \"container\", or leave out the root", kLauncher)};
+      .help = fmt::format("set {} = \"container\", or remove the root", kLauncher)};
 }
 
 // Values outside the usual range that nobody has allowed, as they were given: what was adapted
@@ -60,13 +60,14 @@ std::vector<SettingsError> extreme_timings(const SettingsDraft& draft, const Col
     if (spec.usual.max == 0) continue;
     const double value = static_cast<double>(std::get<Duration>(given->value).us) / 1e6;
     if (value >= spec.usual.min && value <= spec.usual.max) continue;
-    errors.push_back({.fault = SettingsFault::kOutOfRange,
-                      .key = spec.full_key(),
-                      .message = fmt::format("{} = {} is outside its usual range {} to {} {}",
-                                             spec.full_key(), value_text(spec, given->value),
-                                             spec.usual.min, spec.usual.max, unit_name(spec.kind)),
-                      .places = {given->place},
-                      .help = fmt::format("set {} = true if you mean it", kAllowExtremeKey)});
+    errors.push_back(
+        {.fault = SettingsFault::kOutOfRange,
+         .key = spec.full_key(),
+         .message = fmt::format("{} = {} is outside its usual range {} to {} {}", spec.full_key(),
+                                value_text(spec, given->value), spec.usual.min, spec.usual.max,
+                                unit_name(spec.kind)),
+         .places = {given->place},
+         .help = fmt::format("set {} = true if this is intentional", kAllowExtremeKey)});
   }
   return errors;
 }

@@ -13,18 +13,18 @@ namespace {
 constexpr std::string_view kIntroduction =
     R"(# Configuration
 
-This page is made from the settings table in `src/base/settings_rows_*.cc`; do not edit it by hand.
+This page is generated from the settings table in `src/base/settings_rows_*.cc`; do not edit it by hand.
 
-Every setting can be given in three places. The first that has it wins:
+Every setting can be given in three places, in order of precedence:
 
 1. a flag: `--controller.heartbeat-timeout-secs=30`
 2. an environment variable: `VORTEX_CONTROLLER_HEARTBEAT_TIMEOUT_SECS=30`
 3. the TOML file
 
-What is not given comes from the tuning; timing values that are not given follow those that are, so
-that the timing rules below hold. Anything else has its default. Unknown keys, values out of range and
-combinations that break a timing rule are refused at start; all mistakes are shown at once, each with
-the place it came from. Lengths of time may be fractions (`0.5`).
+Settings that are not given come from the tuning; timing values that are not given are derived from those
+that are, so that the timing rules below hold. Everything else has its default. Unknown keys, values out of
+range and combinations that violate a timing rule are rejected at startup; all errors are reported at once,
+each with its source. Durations may be fractions (`0.5`).
 
 ```toml
 tuning = "standard"
@@ -60,8 +60,9 @@ std::string tunings() {
 
 std::string rules() {
   std::string text =
-      "\n## Timing rules\n\nA configuration that breaks one is refused with the numbers.\n\n"
-      "| rule | else |\n|---|---|\n";
+      "\n## Timing rules\n\nA configuration that violates one of these rules is rejected, with the "
+      "numbers.\n\n"
+      "| rule | otherwise |\n|---|---|\n";
   for (const TimingRule& rule : timing_rules()) {
     text += fmt::format("| `{}` | {} |\n", rule_text(rule), rule.why);
   }
@@ -82,12 +83,12 @@ std::string entry(const SettingSpec& spec) {
 
 std::string words() {
   std::string text =
-      "\n## Other words that are understood\n\n"
+      "\n## Other names that are accepted\n\n"
       "Names from other documents are accepted in the file, in the environment and as flags; a "
       "note "
-      "says\nwhat they are called here. A setting that is given twice in one place, by two words "
+      "says\nwhat they are called here. A setting that is given twice in one place, by two names "
       "and "
-      "with two\nvalues, is refused.\n\n| word | environment | meaning |\n|---|---|---|\n";
+      "with two\nvalues, is rejected.\n\n| name | environment | meaning |\n|---|---|---|\n";
   for (const SettingWord& word : setting_words()) {
     const std::string meaning =
         word.ours.empty() ? fmt::format("no effect: {}", word.why) : fmt::format("`{}`", word.ours);
@@ -105,7 +106,7 @@ std::string settings_reference() {
   for (const SettingSpec& spec : settings_table()) {
     if (&spec == &settings_table().front() || spec.section != section) {
       section = spec.section;
-      text += section.empty() ? "\n## Top of the file\n" : fmt::format("\n## [{}]\n", section);
+      text += section.empty() ? "\n## Top level\n" : fmt::format("\n## [{}]\n", section);
     }
     text += entry(spec);
   }

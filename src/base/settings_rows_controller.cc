@@ -18,10 +18,9 @@ constexpr SettingSpec kRows[] = {
      .range = {1, 86400},
      .usual = {30, 600},
      .tuned = {"30", "60", "120", "5"},
-     .doc =
-         "How long a worker may be silent before it is OFFLINE and its tasks go to others: the "
-         "worker's lease. When it is not set and `worker.heartbeat_interval_secs` is, it is three "
-         "times that interval. Timing values that are not set follow it in proportion.",
+     .doc = "How long a worker may be silent before it is OFFLINE and its tasks are reassigned: "
+            "the worker's lease. If this is not set but `worker.heartbeat_interval_secs` is, it is "
+            "three times that interval. Timing values that are not set are scaled with it.",
      .store = kStore<&C::heartbeat_timeout>},
     {.section = "controller",
      .key = "health_check_interval_secs",
@@ -29,23 +28,23 @@ constexpr SettingSpec kRows[] = {
      .fallback = "15",
      .range = {0.1, 3600},
      .tuned = {"10", "15", "30", "2"},
-     .doc = "How often the controller passes over all workers and reports what it found. Deadlines "
-            "do not wait for this pass.",
+     .doc = "How often the controller checks all workers and reports what it found. Deadlines do "
+            "not wait for this pass.",
      .store = kStore<&C::health_check_interval>},
     {.section = "controller",
      .key = "max_task_retries",
      .kind = SettingKind::kCount,
      .fallback = "3",
      .range = {0, 1000},
-     .doc = "How often a task that failed by its own fault is tried again, unless its DAG says "
-            "otherwise. 0: never. The crash of a worker does not count.",
+     .doc = "How often a task is retried after its own failures, unless its DAG says otherwise. 0: "
+            "never. Worker crashes do not count.",
      .store = kStore<&C::max_task_retries>},
     {.section = "controller",
      .key = "task_timeout_secs",
      .kind = SettingKind::kSeconds,
      .fallback = "3600",
      .range = {1, 31536000},
-     .doc = "How long one attempt may run, unless its DAG says otherwise.",
+     .doc = "Maximum duration of one attempt, unless its DAG says otherwise.",
      .store = kStore<&C::task_timeout>},
     {.section = "controller",
      .key = "scheduled_timeout_secs",
@@ -53,35 +52,34 @@ constexpr SettingSpec kRows[] = {
      .fallback = "300",
      .range = {1, 86400},
      .tuned = {"300", "300", "300", "120"},
-     .doc =
-         "How long a task may be in the hands of a worker without having started, before it goes "
-         "to another.",
+     .doc = "How long a task may be assigned to a worker without being started before it is "
+            "reassigned.",
      .store = kStore<&C::scheduled_timeout>},
     {.section = "controller",
      .key = "timeout_check_interval_secs",
      .kind = SettingKind::kSeconds,
      .fallback = "60",
      .range = {0.1, 3600},
-     .doc =
-         "The longest time between two looks for tasks that were handed out but not started, and "
-         "for every other deadline. They are seen sooner when `sweep_interval_ms` is shorter, "
-         "as it usually is.",
+     .doc = "Maximum time between two checks for tasks that were assigned but not started, and for "
+            "all other deadlines. They are checked more often if `sweep_interval_ms` is shorter, "
+            "as it usually is.",
      .store = kStore<&C::timeout_check_interval>},
     {.section = "controller",
      .key = "task_stale_timeout_seconds",
      .kind = SettingKind::kSeconds,
      .fallback = "600",
      .range = {60, 3600},
-     .doc = "A running task that shows no progress for this long is timed out and queued again. "
-            "By default only tasks that have reported progress are judged; once this is set, by "
-            "file, environment or flag, it holds for every task. `stale_after` of a task wins.",
+     .doc = "A running task that shows no progress for this long is timed out and queued again. By "
+            "default this applies only to tasks that have reported progress; once it is set by "
+            "file, environment or flag, it applies to every task. A task's own `stale_after` takes "
+            "precedence.",
      .store = kStore<&C::task_stale_timeout>},
     {.section = "controller",
      .key = "worker_queue_ttl_secs",
      .kind = SettingKind::kSeconds,
      .fallback = "300",
      .range = {1, 86400},
-     .doc = "How long a task may wait for one certain worker before it becomes a dead letter.",
+     .doc = "How long a task may wait for one specific worker before it becomes a dead letter.",
      .store = kStore<&C::worker_queue_ttl>},
     {.section = "controller",
      .key = "crash_limit",
@@ -97,39 +95,40 @@ constexpr SettingSpec kRows[] = {
      .fallback = "3",
      .range = {1, 100},
      .doc =
-         "A worker on which this many different tasks in a row died abnormally takes no new work.",
+         "A worker on which this many different tasks in a row died abnormally gets no new tasks.",
      .store = kStore<&C::worker_cordon_after>},
     {.section = "controller",
      .key = "flapping_losses",
      .kind = SettingKind::kCount,
      .fallback = "3",
      .range = {0, 20},
-     .doc = "A worker that is lost this often within `controller.flapping_window_secs` is "
-            "flapping: each further loss makes a `worker_flapping` event, and `vortex workers "
-            "show` says so. Goodbyes and resets by an operator do not count. 0: never.",
+     .doc = "A worker that is lost this many times within `controller.flapping_window_secs` is "
+            "flapping: each further loss produces a `worker_flapping` event, and `vortex workers "
+            "show` reports it. Clean shutdowns and resets by an operator do not count. 0: never.",
      .store = kStore<&C::flapping_losses>},
     {.section = "controller",
      .key = "flapping_window_secs",
      .kind = SettingKind::kSeconds,
      .fallback = "3600",
      .range = {1, 86400},
-     .doc = "The time within which the losses of a worker are counted to call it flapping.",
+     .doc = "The time window in which losses of a worker are counted to decide whether it is "
+            "flapping.",
      .store = kStore<&C::flapping_window>},
     {.section = "controller",
      .key = "checkpoint_max_mib",
      .kind = SettingKind::kCount,
      .fallback = "64",
      .range = {1, 1024},
-     .doc = "The largest checkpoint of a task that is kept, in MiB. A larger one is refused with a "
-            "`checkpoint_refused` event and a line in the task's log; the one before it stays.",
+     .doc = "Maximum size of a task's checkpoint, in MiB. A larger one is rejected with a "
+            "`checkpoint_refused` event and a line in the task's log; the previous one is kept.",
      .store = kStore<&C::checkpoint_max_mib>},
     {.section = "controller",
      .key = "reconnect_grace_secs",
      .kind = SettingKind::kSeconds,
      .fallback = "2",
      .range = {0, 3600},
-     .doc = "How long a worker whose connection closed and whose address refuses may take to come "
-            "back before its tasks go to others. 0: at once.",
+     .doc = "How long a worker whose connection closed and whose address refuses connections may "
+            "take to come back before its tasks are reassigned. 0: immediately.",
      .store = kStore<&C::reconnect_grace>},
     {.section = "controller",
      .key = "reconcile_interval_secs",
@@ -143,16 +142,16 @@ constexpr SettingSpec kRows[] = {
      .kind = SettingKind::kSeconds,
      .fallback = "30",
      .range = {1, 3600},
-     .doc = "How long a partition lease is granted for; after that anyone may take it.",
+     .doc = "Duration of a partition lease; after that, anyone may acquire it.",
      .store = kStore<&C::partition_lease>},
     {.section = "controller",
      .key = "partition_renew_secs",
      .kind = SettingKind::kSeconds,
      .fallback = "20",
      .range = {0.1, 3600},
-     .doc =
-         "When the holder of a partition lease should renew it, counted from the grant. It is told "
-         "in every answer (`renew_at`, `renew_after_ms`); `vortex leases hold` keeps to it.",
+     .doc = "When the holder of a partition lease should renew it, counted from when it was "
+            "granted. Every response includes it (`renew_at`, `renew_after_ms`), and `vortex "
+            "leases hold` follows it.",
      .store = kStore<&C::partition_renew>},
     {.section = "controller",
      .key = "sweep_interval_ms",
@@ -160,59 +159,56 @@ constexpr SettingSpec kRows[] = {
      .fallback = "500",
      .range = {10, 60000},
      .tuned = {"250", "500", "500", "100"},
-     .doc = "How often deadlines are looked at: the tick of controller and worker.",
+     .doc = "How often deadlines are checked: the tick of controller and worker.",
      .store = kStore<&C::sweep_interval>},
     {.section = "controller",
      .key = "max_tasks_per_run",
      .kind = SettingKind::kCount,
      .fallback = "1000000",
      .range = {1, 10000000},
-     .doc = "A run with more tasks, maps counted out, is refused.",
+     .doc = "Maximum number of tasks in a run, with maps expanded.",
      .store = kStore<&C::max_tasks_per_run>},
     {.section = "controller",
      .key = "max_dag_nodes",
      .kind = SettingKind::kCount,
      .fallback = "100000",
      .range = {1, 1000000},
-     .doc = "A DAG with more nodes, a map counted as one, is refused.",
+     .doc = "Maximum number of nodes in a DAG; a map counts as one.",
      .store = kStore<&C::max_dag_nodes>},
     {.section = "controller",
      .key = "max_dag_needs",
      .kind = SettingKind::kCount,
      .fallback = "1000000",
      .range = {1, 10000000},
-     .doc = "A DAG with more edges in all is refused.",
+     .doc = "Maximum number of dependencies in a DAG.",
      .store = kStore<&C::max_dag_needs>},
     {.section = "controller",
      .key = "max_dag_depth",
      .kind = SettingKind::kCount,
      .fallback = "10000",
      .range = {1, 1000000},
-     .doc = "A DAG with a longer chain of needs is refused.",
+     .doc = "Maximum length of a chain of dependencies in a DAG.",
      .store = kStore<&C::max_dag_depth>},
     {.section = "controller",
      .key = "listen",
      .kind = SettingKind::kText,
      .fallback = "127.0.0.1:8080",
-     .doc =
-         "The address and port on which the controller answers; port 0 is any free one. An address "
-         "that other machines can reach "
-         "is refused until there are tokens.",
+     .doc = "The address and port on which the controller listens; port 0 picks a free one. An "
+            "address that other machines can reach is refused until there are tokens.",
      .store = kStore<&C::listen>},
     {.section = "controller",
      .key = "require_tokens",
      .kind = SettingKind::kSwitch,
      .fallback = "false",
-     .doc = "Whether every request needs a token, also on loopback.",
+     .doc = "Whether every request needs a token, even on loopback.",
      .store = kStore<&C::require_tokens>},
     {.section = "controller",
      .key = "allow_extreme_timings",
      .kind = SettingKind::kSwitch,
      .fallback = "false",
-     .doc =
-         "Whether heartbeat intervals and timeouts outside the usual ranges may be set. The tuning "
-         "`testing` allows them. Values that a tuning sets, or that follow from others, are not "
-         "held to the usual ranges.",
+     .doc = "Whether heartbeat intervals and timeouts outside the usual ranges may be set. The "
+            "tuning `testing` allows them. Values that come from a tuning or are derived from "
+            "others are not limited to the usual ranges.",
      // Only the settings themselves ask for it: nothing is stored.
      .store = [](Settings&, const SettingValue&) {}},
     {.section = "controller",
@@ -220,35 +216,36 @@ constexpr SettingSpec kRows[] = {
      .kind = SettingKind::kCount,
      .fallback = "2",
      .range = {1, 64},
-     .doc = "Threads that talk to workers and users.",
+     .doc = "Number of threads that serve workers and clients.",
      .store = kStore<&C::io_threads>},
     {.section = "controller",
      .key = "max_connections",
      .kind = SettingKind::kCount,
      .fallback = "16384",
      .range = {8, 1000000},
-     .doc = "Connections at once; one more is answered 503. A worker has two.",
+     .doc = "Maximum number of connections; further ones are answered with 503. A worker uses two.",
      .store = kStore<&C::max_connections>},
     {.section = "controller",
      .key = "max_body_mib",
      .kind = SettingKind::kCount,
      .fallback = "64",
      .range = {1, 1024},
-     .doc = "The largest request, in MiB.",
+     .doc = "Maximum size of a request, in MiB.",
      .store = kStore<&C::max_body_mib>},
     {.section = "controller",
      .key = "inbox_max",
      .kind = SettingKind::kCount,
      .fallback = "10000",
      .range = {10, 1000000},
-     .doc = "Requests that may wait for the engine; one more is answered 503 with Retry-After.",
+     .doc = "Maximum number of requests waiting for the engine; further ones are answered with 503 "
+            "and Retry-After.",
      .store = kStore<&C::inbox_max>},
     {.section = "controller",
      .key = "leader_lease_secs",
      .kind = SettingKind::kSeconds,
      .fallback = "10",
      .range = {0.5, 3600},
-     .doc = "How long one controller leads without renewing, when several share a database.",
+     .doc = "How long a controller stays leader without renewing, when several share a database.",
      .store = kStore<&C::leader_lease>},
 };
 

@@ -71,7 +71,7 @@ void Collected::take(std::size_t row, ValueResult result, Written written) {
          .message = fmt::format("{} is given twice, as {} and as {}", key,
                                 value_text(spec, other->value), value_text(spec, *result)),
          .places = {other->place, std::move(written.place)},
-         .help = fmt::format("keep one of them, as {}", key)});
+         .help = fmt::format("keep only one of them, as {}", key)});
     return;
   }
   values.push_back({.row = row,
@@ -92,7 +92,7 @@ std::optional<std::size_t> Collected::translate(const SettingWord& word, const W
          .key = name,
          .message = fmt::format("{} = {} is not possible: {}", name, written.shown, word.why),
          .places = {written.place},
-         .help = fmt::format("leave out {}", name)});
+         .help = fmt::format("remove {}", name)});
     return std::nullopt;
   }
   notices.push_back(fmt::format("{}: '{}' has no effect here: {}", written.place, name, word.why));

@@ -40,7 +40,7 @@ constexpr TimingRule kRules[] = {
     {kFenceSweepKill,
      RuleRelation::kAtMost,
      {kLease, 95, 100},
-     "a worker that is cut off may still be running a task that another worker was given"},
+     "a worker that is cut off may still be running a task that was assigned to another"},
     {kHeartbeatTerm,
      RuleRelation::kAtMost,
      {kFence, 1, 3},
@@ -48,26 +48,26 @@ constexpr TimingRule kRules[] = {
     {kLeaseTerm,
      RuleRelation::kAtMost,
      {kScheduled},
-     "a task is handed to a second worker while the first may still start it"},
+     "a task is assigned to a second worker while the first may still start it"},
     {kTcpTerm,
      RuleRelation::kBelow,
      {kFence},
-     "a worker kills its tasks before it has tried a new connection"},
+     "a worker kills its tasks before it has tried to reconnect"},
     {kDatabaseTerm,
      RuleRelation::kBelow,
      {kFence, 1, 2},
-     "one slow answer of the database makes healthy workers kill their tasks"},
-    {kSweepTerm, RuleRelation::kAtMost, {kLease, 1, 5}, "deadlines are seen far too late"},
+     "one slow database operation makes healthy workers kill their tasks"},
+    {kSweepTerm, RuleRelation::kAtMost, {kLease, 1, 5}, "deadlines are noticed far too late"},
     {kHealthCheckTerm, RuleRelation::kAtMost, {kLease}, "dead workers are reported far too late"},
     {kGraceTerm,
      RuleRelation::kAtMost,
      {kLease},
-     "a worker known to be gone is waited for longer than a silent one"},
+     "the controller waits longer for a worker known to be gone than for a silent one"},
     {kPartitionRenewTerm,
      RuleRelation::kAtMost,
      {kPartitionLease, 4, 5},
      "one slow renewal loses the partition"},
-    {kBackoffBaseTerm, RuleRelation::kAtMost, {kBackoffMax}, "the first wait is over the longest"},
+    {kBackoffBaseTerm, RuleRelation::kAtMost, {kBackoffMax}, "the first delay exceeds the maximum"},
 };
 
 constexpr Duration kSweepLeast = millis(10);  // below this there is no room worth making
@@ -105,11 +105,11 @@ SettingsError rule_error(const TimingRule& rule, const SettingsDraft& draft, Dur
   if (rule.right.num != rule.right.den) bound += " = " + seconds_text(right);
   return {.fault = SettingsFault::kRuleBroken,
           .key = std::string(rule.left.front().key),
-          .message = fmt::format("timing rule broken: {}, but {} is {} {}", rule_text(rule), sum,
+          .message = fmt::format("timing rule violated: {}, but {} is {} {}", rule_text(rule), sum,
                                  rule.relation == RuleRelation::kAtMost ? "more than" : "not below",
                                  bound),
           .places = std::move(places),
-          .help = fmt::format("change one of these, else {}", rule.why)};
+          .help = fmt::format("change one of these; otherwise {}", rule.why)};
 }
 
 void derive_sweep(SettingsDraft& draft) {
@@ -173,8 +173,8 @@ std::vector<std::string> shorten_heartbeat(SettingsDraft& draft) {
   if (wanted <= most) return {};
   draft.overrule(kHeartbeat, most, kFence);
   return {fmt::format(
-      "{} = {}: workers beat every {}, so that three heartbeats fit into {} = {}, "
-      "which follows from {} = {} (three intervals, as no timeout is set)",
+      "{} = {}: workers send a heartbeat every {}, so that three heartbeats fit into {} = {}, "
+      "which is derived from {} = {} (three intervals, because no timeout is set)",
       kHeartbeat, seconds_text(wanted), seconds_text(draft.duration(kHeartbeat)), kFence,
       seconds_text(draft.duration(kFence)), kLease, seconds_text(draft.duration(kLease)))};
 }

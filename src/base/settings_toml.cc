@@ -55,7 +55,7 @@ std::string hint_for_key(std::string_view section, std::string_view key) {
   for (const SettingSpec& spec : settings_table()) {
     if (spec.key == key) {
       return spec.section.empty() ? fmt::format("'{}' belongs at the top, before any section", key)
-                                  : fmt::format("'{}' belongs to [{}]", key, spec.section);
+                                  : fmt::format("'{}' belongs in [{}]", key, spec.section);
     }
     if (spec.section == section) keys.push_back(spec.key);
   }
@@ -113,7 +113,7 @@ void collect_section(const SettingsFile& file, std::string_view section, const t
                       : node.is_table() ? fmt::format("unknown section [{}]", full)
                                         : fmt::format("unknown key '{}'", full),
            .places = {place_of(file, key.source())},
-           .help = is_named_section  ? fmt::format("write [{}] on a line of its own", full)
+           .help = is_named_section  ? fmt::format("write [{}] on its own line", full)
                    : section.empty() ? hint_for_section(key.str())
                                      : hint_for_key(section, key.str())});
     }
@@ -143,7 +143,7 @@ std::expected<SettingsFile, SettingsError> read_settings_file(const std::string&
       .key = {},
       .message = fmt::format("the settings file '{}' {}", path, text.error().why),
       .places = {},
-      .help = "check that it exists, is a file and may be read, or leave out --config"});
+      .help = "check that it exists, is a regular file and is readable, or remove --config"});
 }
 
 }  // namespace vortex

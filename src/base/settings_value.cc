@@ -135,7 +135,7 @@ std::string expectation(const SettingSpec& spec) {
     case SettingKind::kSwitch:
       return "true or false";
     case SettingKind::kText:
-      return "a text";
+      return "a string";
     case SettingKind::kChoice:
       return fmt::format("one of {}", fmt::join(spec.choices, ", "));
     case SettingKind::kCount:

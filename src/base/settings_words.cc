@@ -8,7 +8,7 @@ namespace vortex {
 namespace {
 
 constexpr std::string_view kAlwaysOn = "recovery is always on";
-constexpr std::string_view kOwnAddress = "a worker finds out its own address";
+constexpr std::string_view kOwnAddress = "a worker detects its own address";
 
 constexpr SettingWord kWords[] = {
     // Constants without a section, as VORTEX_HEARTBEAT_TIMEOUT_SECS in the environment.

@@ -30,8 +30,8 @@ TEST(SettingsInput, UnknownKeyGetsAHint) {
 
 TEST(SettingsInput, KeyInTheWrongSectionIsSentToTheRightOne) {
   EXPECT_THAT(errors_of(from_file("[controller]\nheartbeat_interval_secs = 5\n")),
-              HasSubstr("'heartbeat_interval_secs' belongs to [worker]"));
-  EXPECT_THAT(errors_of(from_file("pool_size = 5\n")), HasSubstr("belongs to [database]"));
+              HasSubstr("'heartbeat_interval_secs' belongs in [worker]"));
+  EXPECT_THAT(errors_of(from_file("pool_size = 5\n")), HasSubstr("belongs in [database]"));
   EXPECT_THAT(errors_of(from_file("[controller]\ntuning = \"lan\"\n")),
               HasSubstr("'tuning' belongs at the top, before any section"));
 }
@@ -69,7 +69,7 @@ TEST(SettingsInput, UnknownFlagGetsAHint) {
   EXPECT_THAT(errors_of(from_flags({"--controller.crash-limits=3"})),
               HasSubstr("did you mean '--controller.crash-limit'?"));
   EXPECT_THAT(errors_of(from_flags({"stray"})), HasSubstr("unknown flag 'stray'"));
-  EXPECT_THAT(errors_of(from_flags({"--database.path"})), HasSubstr("(nothing) is not a text"));
+  EXPECT_THAT(errors_of(from_flags({"--database.path"})), HasSubstr("(nothing) is not a string"));
 }
 
 TEST(SettingsInput, WrongTypesAreRefusedWithHelp) {
@@ -81,7 +81,7 @@ TEST(SettingsInput, WrongTypesAreRefusedWithHelp) {
               HasSubstr("is not true or false"));
   EXPECT_THAT(errors_of(from_environment({{"VORTEX_MONITORING_METRICS_ENABLED", "yes"}})),
               HasSubstr("write true or false"));
-  EXPECT_THAT(errors_of(from_file("[database]\npath = [\"a\"]\n")), HasSubstr("is not a text"));
+  EXPECT_THAT(errors_of(from_file("[database]\npath = [\"a\"]\n")), HasSubstr("is not a string"));
 }
 
 TEST(SettingsInput, NumbersThatAreNoNumbersAreRefused) {

@@ -189,12 +189,12 @@ TEST(Settings, M08_RefusesAnUnknownLauncherAndARootWithoutContainer) {
             "error[VX-CFG-005]: worker.launcher = contianer is not one of subprocess, container\n"
             "  --> flag --worker.launcher\n"
             "   = help: did you mean 'container'?\n");
-  EXPECT_EQ(errors_of(from_flags({"--worker.container-root=/srv/small"})),
-            "error[VX-CFG-006]: worker.container_root is set, but the launcher starts no "
-            "containers\n"
-            "  --> worker.container_root = /srv/small (flag --worker.container-root)\n"
-            "  --> worker.launcher = subprocess (default)\n"
-            "   = help: set worker.launcher = \"container\", or leave out the root\n");
+  EXPECT_EQ(
+      errors_of(from_flags({"--worker.container-root=/srv/small"})),
+      "error[VX-CFG-006]: worker.container_root is set, but the launcher does not use containers\n"
+      "  --> worker.container_root = /srv/small (flag --worker.container-root)\n"
+      "  --> worker.launcher = subprocess (default)\n"
+      "   = help: set worker.launcher = \"container\", or remove the root\n");
 }
 
 TEST(Settings, AllErrorsAreCollected) {

@@ -70,8 +70,9 @@ TEST(SettingsTiming, A04_WorkerThenBeatsSoonerAndANoticeSaysSo) {
   EXPECT_EQ(all.settings.worker.self_fence, seconds(60));
   EXPECT_EQ(all.settings.worker.heartbeat_interval, seconds(20));
   ASSERT_EQ(all.notices.size(), 1U);
-  EXPECT_THAT(all.notices[0],
-              StartsWith("worker.heartbeat_interval_secs = 30 s: workers beat every 20 s"));
+  EXPECT_THAT(
+      all.notices[0],
+      StartsWith("worker.heartbeat_interval_secs = 30 s: workers send a heartbeat every 20 s"));
 }
 
 TEST(SettingsTiming, A04_DoesNotApplyWhenTheTimeoutOrATuningIsChosen) {
@@ -106,7 +107,7 @@ TEST(SettingsTiming, BrokenFenceRuleIsShownWithNumbersAndPlaces) {
   LoadRequest request = from_file("[worker]\nself_fence_secs = 50\nkill_grace_secs = 15\n");
   EXPECT_EQ(
       errors_of(request),
-      "error[VX-CFG-006]: timing rule broken: worker.self_fence_secs + "
+      "error[VX-CFG-006]: timing rule violated: worker.self_fence_secs + "
       "controller.sweep_interval_ms + worker.kill_grace_secs <= 0.95 x "
       "controller.heartbeat_timeout_secs, but 50 s + 0.5 s + 15 s = 65.5 s is more than 0.95 x "
       "60 s = 57 s\n"
@@ -114,8 +115,8 @@ TEST(SettingsTiming, BrokenFenceRuleIsShownWithNumbersAndPlaces) {
       "  --> controller.sweep_interval_ms = 500 (default)\n"
       "  --> worker.kill_grace_secs = 15 (vortex.toml:3:19)\n"
       "  --> controller.heartbeat_timeout_secs = 60 (default)\n"
-      "   = help: change one of these, else a worker that is cut off may still be running a task "
-      "that another worker was given\n");
+      "   = help: change one of these; otherwise a worker that is cut off may still be running a "
+      "task that was assigned to another\n");
 }
 
 struct BrokenRule {
@@ -165,7 +166,7 @@ TEST_P(SettingsExtremes, M09_AreRefusedWithKeyValueAndRangeUnlessAllowed) {
   }
   EXPECT_THAT(errors_of(from_flags({flag})), HasSubstr(refusal));
   EXPECT_THAT(errors_of(from_flags({flag})),
-              HasSubstr("set controller.allow_extreme_timings = true if you mean it"));
+              HasSubstr("set controller.allow_extreme_timings = true if this is intentional"));
   EXPECT_THAT(errors_of(from_flags({flag, "--tuning=lan"})), HasSubstr(refusal));
   EXPECT_THAT(errors_of(from_flags({flag, "--controller.allow-extreme-timings"})), IsEmpty());
   EXPECT_THAT(errors_of(from_flags({flag, "--tuning=testing"})),

@@ -115,7 +115,7 @@ TEST(SettingsWords, BothWordsWithTwoValuesAreRefused) {
       "error[VX-CFG-006]: controller.heartbeat_timeout_secs is given twice, as 60 and as 120\n"
       "  --> vortex.toml:2:26\n"
       "  --> vortex.toml:4:29\n"
-      "   = help: keep one of them, as controller.heartbeat_timeout_secs\n");
+      "   = help: keep only one of them, as controller.heartbeat_timeout_secs\n");
   EXPECT_THAT(errors_of(from_file("[controller]\nheartbeat_timeout_secs = 60\n"
                                   "[workers]\nheartbeat_stale_threshold = 60\n")),
               IsEmpty());

@@ -50,7 +50,7 @@ refused() {
   grep -q -- "$want" "$folder/refused" || fail "worker $*: $(cat "$folder/refused")"
 }
 refused 'not one of subprocess, container' --launcher chroot
-refused 'the launcher starts no containers' --container-root /
+refused 'the launcher does not use containers' --container-root /
 refused "$folder/nowhere is not a directory" --launcher container --container-root "$folder/nowhere"
 refused "$folder/log is not a directory" --launcher container --container-root "$folder/log"
 
