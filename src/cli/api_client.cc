@@ -49,7 +49,7 @@ ApiResult to_answer(net::Response response) {
     if (ec) {
       Failure failure;
       failure.status = response.status;
-      failure.what = "the answer is not the JSON it claims to be: " + ec.message();
+      failure.what = "the response is not valid JSON: " + ec.message();
       return std::unexpected(std::move(failure));
     }
   }
@@ -194,7 +194,7 @@ ApiClient::Judged ApiClient::judge(const ApiRequest& request, const Tried& answe
     judged.may_repeat = unsent || (is_repeatable(request) && fault != net::CallFault::kMalformed);
     judged.elsewhere = true;
     if (judged.may_repeat && !unsent) {
-      judged.failure.help = "see how it is with `vortex health`; --timeout gives it longer";
+      judged.failure.help = "check it with `vortex health`; increase the limit with --timeout";
     }
     return judged;
   }

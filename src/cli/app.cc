@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t kHelpColumn = 34;
 constexpr const char* kFooter =
-    "Settings: every one can be given in the file of --config, in the environment as\n"
-    "VORTEX_SECTION_KEY, or here as --section.key=value; `vortex config show` lists them.\n"
+    "Settings can be given in the file passed with --config, in the environment as\n"
+    "VORTEX_SECTION_KEY, or as flags: --section.key=value; `vortex config show` lists them.\n"
     "RUN is an id (r42), a unique prefix, @last or @last-failed; TASK is r42-L1-7, RUN/name or\n"
     "RUN/name[3].\n"
     "\n"
@@ -46,27 +46,28 @@ void add_choice(CLI::App& app, const std::string& name, Enum& value,
 
 void add_globals(CLI::App& app, Context& context) {
   CommandSpec all(app);
-  all.option("--server", context.servers,
-             "Address of a controller; several, with commas or repeated, are tried in turn")
+  all.option(
+         "--server", context.servers,
+         "Address of a controller; separate several with commas, or repeat; they are tried in turn")
       .environment("VORTEX_SERVER")
       .value_name("URL")
       .one_word()
       .default_text(kDefaultServer);
-  all.option("--token-file", context.token_file, "File that holds the token to show")
+  all.option("--token-file", context.token_file, "File that contains the token")
       .environment("VORTEX_TOKEN_FILE")
       .value_name("FILE");
   all.option("--config", context.config, "Settings file (TOML)")
       .environment("VORTEX_CONFIG")
       .value_name("FILE");
   add_choice(app, "-o,--output", context.output, kOutputs,
-             "How to print: table, wide (more columns), json, jsonl, name (ids only)");
+             "Output format: table, wide (more columns), json, jsonl, name (ids only)");
   add_choice(app, "--color", context.color, kColors,
-             "Colours: auto (at a terminal, unless NO_COLOR is set), always, never");
+             "Use colors: auto (on a terminal, unless NO_COLOR is set), always, never");
   all.flag("-q,--quiet", context.quiet, "Print only the result");
   all.flag("-v,--verbose", context.verbose, "Show each call to a controller and its outcome");
   all.flag("-y,--yes", context.yes, "Skip confirmation prompts");
   all.duration("--timeout", context.timeout,
-               "How long one call to a controller may take, retries included");
+               "Time limit for one call to a controller, including retries");
 }
 
 bool is_setting_flag(const std::string& argument) {
@@ -237,7 +238,7 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& error,
     what = fmt::format("'{} {}' is not a command", path_of(*reached.command), reached.stranger);
     near = near_command(reached);
   } else if (expects_command && is(error, CLI::ExitCodes::RequiredError)) {
-    what = fmt::format("'{}' needs a command after it", path_of(*reached.command));
+    what = fmt::format("'{}' needs a subcommand", path_of(*reached.command));
   } else if (is(error, CLI::ExitCodes::ExtrasError)) {
     near = near_option(*reached.command, arguments);
   }

@@ -9,6 +9,7 @@
 
 #include "base/near_name.h"
 #include "cli/address.h"
+#include "cli/human.h"
 #include "cli/json_view.h"
 #include "codec/dag_json.h"
 #include "model/ids.h"
@@ -37,7 +38,7 @@ std::expected<boost::json::object, Failure> newest_run(ApiClient& api, std::stri
   const auto& runs = list_at(answer->object(), "runs");
   if (!runs.empty() && runs[0].is_object()) return runs[0].get_object();
   return std::unexpected(not_found("VX-RUN-001",
-                                   state.empty() ? "there is no run yet" : "no run has failed",
+                                   state.empty() ? "there are no runs yet" : "no run has failed",
                                    "`vortex runs list` shows the runs"));
 }
 
@@ -53,14 +54,14 @@ std::expected<boost::json::object, Failure> run_by_prefix(ApiClient& api, const 
   }
   if (found.size() == 1) return *found.front();
   if (found.empty()) {
-    return std::unexpected(not_found("VX-RUN-001", fmt::format("there is no run '{}'", text),
+    return std::unexpected(not_found("VX-RUN-001", fmt::format("no such run: '{}'", text),
                                      "`vortex runs list` shows them; a run id looks like r42"));
   }
   return std::unexpected(
       not_found("VX-RUN-001",
-                fmt::format("{} runs begin with '{}': {}, {}, ...", found.size(), text,
+                fmt::format("{} runs start with '{}': {}, {}, ...", found.size(), text,
                             text_at(*found[0], "id"), text_at(*found[1], "id")),
-                "write the whole id"));
+                "write the full id"));
 }
 
 Failure no_such_node(const DagPlan& plan, const TaskPath& path) {
@@ -79,14 +80,14 @@ std::expected<std::string, Failure> task_in_plan(const DagPlan& plan, const Task
     if (!path.item && node.tasks > 1) {
       return std::unexpected(
           not_found("VX-TASK-001", fmt::format("'{}' is a map of {} tasks", path.name, node.tasks),
-                    fmt::format("name one of them: {}/{}[0]", path.run, path.name)));
+                    fmt::format("specify one of them: {}/{}[0]", path.run, path.name)));
     }
     const std::uint32_t item = path.item.value_or(0);
     if (item >= node.tasks) {
-      return std::unexpected(not_found(
-          "VX-TASK-001",
-          fmt::format("'{}' has {} tasks, so there is no [{}]", path.name, node.tasks, item),
-          "items are counted from 0"));
+      return std::unexpected(not_found("VX-TASK-001",
+                                       fmt::format("'{}' has {}; [{}] does not exist", path.name,
+                                                   counted(node.tasks, "task"), item),
+                                       "indexes start at 0"));
     }
     const auto run = parse_run_id(path.run);
     return to_text(TaskId{run.value_or(RunId{}), node.first_task + item, node.level});

@@ -73,7 +73,7 @@ int run(int argc, char** argv) {
   context.arguments = arguments;
   context.setting_flags = take_settings(arguments);
 
-  CLI::App app("vortex: runs DAGs of commands and does not lose work", "vortex");
+  CLI::App app("vortex: run DAGs of commands without losing work", "vortex");
   Command chosen;
   build_app(app, context, chosen);
   std::vector<std::string> from_the_back(arguments.rbegin(), arguments.rend());

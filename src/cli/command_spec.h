@@ -23,9 +23,9 @@ class Option;
 namespace vortex::cli {
 
 // Groups of the main help.
-inline constexpr const char* kRunThings = "Run things";
-inline constexpr const char* kLook = "Look";
-inline constexpr const char* kAct = "Act";
+inline constexpr const char* kRunThings = "Run";
+inline constexpr const char* kLook = "Inspect";
+inline constexpr const char* kAct = "Manage";
 inline constexpr const char* kOperate = "Operate";
 
 // One option or argument. Values are checked while arguments are read; a bad one is a usage error.

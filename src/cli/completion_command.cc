@@ -11,7 +11,7 @@ namespace vortex::cli {
 void add_completion(CommandSpec app, Command& chosen) {
   auto shell = std::make_shared<std::string>();
   CommandSpec command =
-      app.command("completion", "A script that completes commands in a shell").group(kOperate);
+      app.command("completion", "Print a completion script for a shell").group(kOperate);
   command.option("shell", *shell, "bash, zsh or fish")
       .required()
       .one_of({"bash", "zsh", "fish"})

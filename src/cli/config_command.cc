@@ -52,22 +52,21 @@ ExitCode check(Context& context) {
   const auto loaded = load(context);
   if (!loaded) return ExitCode::kInvalid;
   for (const std::string& notice : loaded->notices) talk("note: " + notice);
-  if (!context.quiet) talk("the settings are good");
+  if (!context.quiet) talk("The settings are valid");
   return ExitCode::kOk;
 }
 
 }  // namespace
 
 void add_config(CommandSpec app, Command& chosen) {
-  CommandSpec config =
-      app.command("config", "The settings: what holds, and whether it is good").group(kOperate);
+  CommandSpec config = app.command("config", "Show or check the settings").group(kOperate);
   config.needs_command();
   config.example("vortex config show");
-  CommandSpec all = config.command("show", "Every setting, its value and where it came from");
+  CommandSpec all = config.command("show", "Show every setting, its value and where it comes from");
   all.example("vortex config show --tuning=lan -o json");
   all.on_chosen(chosen, show);
   CommandSpec test =
-      config.command("check", "Check file, environment and flags; exit 7 when something is wrong");
+      config.command("check", "Check file, environment and flags; exit 7 if something is wrong");
   test.example("vortex config check --config vortex.toml");
   test.on_chosen(chosen, check);
 }

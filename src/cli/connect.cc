@@ -24,7 +24,7 @@ std::expected<std::string, ExitCode> read_token(const std::string& path) {
     return text->substr(begin, text->find_first_of(white, begin) - begin);
   }
   complain(fmt::format("the token file {} {}", path, text ? "is empty" : text.error().why),
-           "it must hold the token alone; --token-file or VORTEX_TOKEN_FILE names it");
+           "it must contain only the token; it is set by --token-file or VORTEX_TOKEN_FILE");
   return std::unexpected(ExitCode::kAuth);
 }
 
@@ -48,7 +48,7 @@ std::expected<std::vector<net::Endpoint>, ExitCode> read_servers(const Context& 
     }
   }
   if (!found.empty()) return found;
-  complain("--server names no address", "write it as http://host:port");
+  complain("--server contains no address", "write it as http://host:port");
   return std::unexpected(ExitCode::kUsage);
 }
 

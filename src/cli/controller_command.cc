@@ -40,13 +40,13 @@ void complain_about_store(const store::Error& error, const std::string& path) {
                       "stop the other controller, or give this one its own file "
                       "with --database.path");
     case store::Fault::kNewer:
-      return complain(error.detail, "use the vortex that wrote it, or a newer one");
+      return complain(error.detail, "use the version of vortex that wrote it, or a newer one");
     case store::Fault::kDamaged:
-      return complain(error.detail, fmt::format("see `vortex db check --database.path={}`", path));
+      return complain(error.detail, fmt::format("run `vortex db check --database.path={}`", path));
     case store::Fault::kFull:
-      return complain(error.detail, "the disk is full: free some space and start it again");
+      return complain(error.detail, "the disk is full: free some space and restart");
     default:
-      return complain(error.detail, "see that the folder exists and may be written");
+      return complain(error.detail, "check that the directory exists and is writable");
   }
 }
 
@@ -60,8 +60,8 @@ store::Result<std::unique_ptr<store::Store>> open_store(const store::SqliteOptio
   controller::SpaceReserve reserve = controller::reserve_of(settings);
   if (!reserve.give_up()) return store;
   logger.warn(
-      "the disk is full: the space reserve was released to start; free some space, new runs are "
-      "refused until then");
+      "the disk is full: the space reserve was released to be able to start; new runs are refused "
+      "until you free some space");
   return store::open_sqlite(options);
 }
 
@@ -103,8 +103,7 @@ ExitCode serve(Context& context) {
 
 void add_controller(CommandSpec app, Command& chosen) {
   CommandSpec command =
-      app.command("controller", "Run a controller: the engine, its database and its API")
-          .group(kRunThings);
+      app.command("controller", "Run a controller with its database and API").group(kRunThings);
   command.example(
       "vortex controller --database.path=/var/lib/vortex/vortex.db\n"
       "vortex controller --controller.listen=127.0.0.1:9090 --tuning=lan");

@@ -43,10 +43,13 @@ ExitCode show(const Context& context, const std::string& name) {
   if (!dag) return report(dag.error());
   const object& o = dag->object();
   const Look look = look_at(context, STDOUT_FILENO);
+  const auto count = [&](const char* key, std::string_view noun) {
+    return counted(static_cast<std::uint64_t>(number_at(o, key)), noun);
+  };
   Record record;
   record.add("name", text_at(o, "name")).add("digest", text_at(o, "digest"));
-  record.add("tasks", fmt::format("{} in {} nodes on {} levels", text_at(o, "tasks"),
-                                  text_at(o, "nodes"), text_at(o, "levels")));
+  record.add("tasks", fmt::format("{}, {}, {}", count("tasks", "task"), count("nodes", "node"),
+                                  count("levels", "level")));
   record.add("updated", time_cell(o, "updated_at", look).text);
   std::string text = record.text(look);
   const auto* spec = o.if_contains("spec");
@@ -65,7 +68,7 @@ ExitCode apply_one(const Context& context, ApiClient& api, const std::string& ca
   if (wants_json(context) || context.output == Output::kName) {
     return show_one(context, answer->json, {name, {}});
   }
-  const char* how = answer->status == 201 ? "is new" : "was replaced";
+  const char* how = answer->status == 201 ? "created" : "updated";
   if (!context.quiet) {
     const auto tasks = static_cast<std::uint64_t>(number_at(answer->object(), "tasks"));
     talk(fmt::format("DAG {} {}: {}, digest {}", name, how, counted(tasks, "task"),
@@ -100,7 +103,7 @@ ExitCode remove(const Context& context, const std::string& name) {
   if (!api) return api.error();
   if (const auto no = confirm(context, fmt::format("delete the DAG {}", name))) return *no;
   ApiRequest request{net::Method::kDelete, dag_path(name), {}, {}, {}};
-  return act(context, **api, {std::move(request), name, fmt::format("DAG {} is deleted", name)});
+  return act(context, **api, {std::move(request), name, fmt::format("DAG {} deleted", name)});
 }
 
 struct GraphOptions {
@@ -145,7 +148,7 @@ ExitCode graph(const Context& context, const GraphOptions& options) {
 }
 
 void add_list(CommandSpec dag, Command& chosen) {
-  CommandSpec list_all = dag.command("list", "The DAGs that have a name here");
+  CommandSpec list_all = dag.command("list", "List the stored DAGs");
   auto options = std::make_shared<ListOptions>();
   add_list_options(list_all, *options);
   list_all.example("vortex dag list -o wide");
@@ -155,8 +158,8 @@ void add_list(CommandSpec dag, Command& chosen) {
 
 void add_graph(CommandSpec dag, Command& chosen) {
   auto options = std::make_shared<GraphOptions>();
-  CommandSpec draw = dag.command("graph", "Draw a DAG: a file, a name or a run");
-  draw.option("file", options->what, "File, name of a DAG, or run").required();
+  CommandSpec draw = dag.command("graph", "Draw the graph of a DAG file, a stored DAG or a run");
+  draw.option("file", options->what, "DAG file, name of a DAG, or run").required();
   draw.option("--format", options->form, "text, mermaid or dot")
       .one_of({"text", "mermaid", "dot"})
       .value_name("WORD")
@@ -168,21 +171,21 @@ void add_graph(CommandSpec dag, Command& chosen) {
 }  // namespace
 
 void add_dag(CommandSpec app, Command& chosen) {
-  CommandSpec dag = app.command("dag", "DAGs that are kept under a name").group(kRunThings);
+  CommandSpec dag = app.command("dag", "Manage stored DAGs").group(kRunThings);
   dag.needs_command();
   dag.example("vortex dag apply nightly.json");
   add_list(dag, chosen);
   auto name = std::make_shared<std::string>();
-  CommandSpec one = dag.command("show", "One DAG and what it comes to");
+  CommandSpec one = dag.command("show", "Show a DAG and its graph");
   one.option("name", *name, "Name of the DAG").required();
   one.example("vortex dag show nightly -o json");
   one.on_chosen(chosen, [name](Context& context) { return show(context, *name); });
   auto paths = std::make_shared<std::vector<std::string>>();
-  CommandSpec keep = dag.command("apply", "Keep the DAGs of files under their names");
+  CommandSpec keep = dag.command("apply", "Store the DAGs in these files under their names");
   keep.option("file", *paths, "DAG files, or directories of them").required();
   keep.example("vortex dag apply nightly.yaml weekly.yaml\nvortex dag apply dags/");
   keep.on_chosen(chosen, [paths](Context& context) { return apply_all(context, *paths); });
-  CommandSpec forget = dag.command("delete", "Forget a name; runs of it go on");
+  CommandSpec forget = dag.command("delete", "Delete a stored DAG; its runs continue");
   forget.option("name", *name, "Name of the DAG").required();
   forget.example("vortex dag delete nightly --yes");
   forget.on_chosen(chosen, [name](Context& context) { return remove(context, *name); });

@@ -23,7 +23,7 @@ std::expected<std::string, ExitCode> read_file(const std::string& path) {
   if (text) return *std::move(text);
   const FileFault fault = text.error().fault;
   complain(fmt::format("{} {}", path, text.error().why),
-           fault == FileFault::kIsDirectory ? "name one DAG file in it" : "");
+           fault == FileFault::kIsDirectory ? "specify one of the DAG files in it" : "");
   return std::unexpected(fault == FileFault::kMissing ? ExitCode::kNotFound : ExitCode::kInvalid);
 }
 
@@ -49,7 +49,7 @@ std::expected<std::vector<std::string>, ExitCode> files_in(const std::string& fo
     return std::unexpected(ExitCode::kInvalid);
   }
   if (found.empty()) {
-    complain(fmt::format("{} has no DAG files", folder), "they end in .yaml, .yml or .json");
+    complain(fmt::format("{} has no DAG files", folder), "DAG files end in .yaml, .yml or .json");
     return std::unexpected(ExitCode::kNotFound);
   }
   std::ranges::sort(found);

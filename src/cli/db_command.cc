@@ -6,6 +6,7 @@
 #include "cli/act.h"
 #include "cli/command_spec.h"
 #include "cli/commands.h"
+#include "cli/human.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
 #include "codec/json_writer.h"
@@ -32,8 +33,9 @@ ExitCode repair(const Context& context, const std::string& path) {
   const auto did = store::repair_sqlite(path);
   if (!did) {
     const bool locked = did.error().fault == store::Fault::kLocked;
-    complain(did.error().detail,
-             locked ? "stop the controller first; `vortex reconcile` checks a running one" : "");
+    complain(
+        did.error().detail,
+        locked ? "stop the controller first; use `vortex reconcile` to check a running one" : "");
     return locked ? ExitCode::kConflict : ExitCode::kFailed;
   }
   if (context.quiet || wants_json(context)) return ExitCode::kOk;
@@ -51,16 +53,17 @@ ExitCode check(Context& context, bool repairs) {
   }
   const auto report = store::check_sqlite(path);
   if (!report) {
-    complain(report.error().detail, "name the file with --database.path");
+    complain(report.error().detail, "specify the file with --database.path");
     return ExitCode::kFailed;
   }
   if (wants_json(context)) {
     print(as_json(*report));
   } else {
     for (const std::string& problem : report->problems) complain(problem);
-    talk(fmt::format("{}: layout {} of {}, {} runs, {} tasks, {}", path, report->version,
-                     report->known_version, report->runs, report->tasks,
-                     report->problems.empty() ? "sound" : "NOT SOUND"));
+    talk(fmt::format("{}: layout {} of {}, {}, {}, {}", path, report->version,
+                     report->known_version, counted(report->runs, "run"),
+                     counted(report->tasks, "task"),
+                     report->problems.empty() ? "sound" : "DAMAGED"));
   }
   return report->problems.empty() ? ExitCode::kOk : ExitCode::kFailed;
 }
@@ -72,7 +75,7 @@ ExitCode backup(Context& context, const std::string& to) {
   const auto done = store::backup_sqlite(path, to);
   if (!done) {
     const bool there = done.error().fault == store::Fault::kBadRequest;
-    complain(done.error().detail, there ? "choose another name, or move that file away" : "");
+    complain(done.error().detail, there ? "choose another name, or move that file" : "");
     return there ? ExitCode::kConflict : ExitCode::kFailed;
   }
   if (!context.quiet) talk(fmt::format("Copied {} to {}", path, to));
@@ -92,11 +95,11 @@ void add_db(CommandSpec app, Command& chosen) {
   sound.example(
       "vortex db check --database.path=/var/lib/vortex/vortex.db\n"
       "vortex db check --repair --database.path=/var/lib/vortex/vortex.db\n"
-      "Without --repair it works while a controller runs on the file.");
+      "Without --repair, it is safe while a controller is using the file.");
   sound.on_chosen(chosen, [repairs](Context& context) { return check(context, *repairs); });
   auto to = std::make_shared<std::string>();
   CommandSpec copy = db.command("backup", "Copy the database, even while it is in use");
-  copy.option("file", *to, "The new file").required();
+  copy.option("file", *to, "Path of the copy").required();
   copy.example("vortex db backup /var/backups/vortex.db");
   copy.on_chosen(chosen, [to](Context& context) { return backup(context, *to); });
 }
@@ -111,13 +114,17 @@ ExitCode reconcile(const Context& context) {
   const auto answer = (*api)->call(std::move(request));
   if (!answer) return report(answer.error());
   const auto& o = answer->object();
+  const auto count = [&](const char* key, std::string_view noun) {
+    return counted(static_cast<std::uint64_t>(number_at(o, key)), noun);
+  };
   const auto& findings = list_at(o, "findings");
   const auto& damaged = list_at(o, "damaged");
   std::string text = fmt::format(
-      "Checked {} runs and {} tasks in {} ms: {}\n", number_at(o, "runs"), number_at(o, "tasks"),
-      number_at(o, "took_us") / 1'000, findings.empty() ? "nothing found" : "found");
+      "Checked {} and {} in {} ms: {}\n", count("runs", "run"), count("tasks", "task"),
+      number_at(o, "took_us") / 1'000,
+      findings.empty() ? "no problems found" : counted(findings.size(), "problem") + " found");
   for (const auto& finding : findings) text += "  " + text_of(finding) + "\n";
-  if (flag_at(o, "reloaded")) text += "The state is being loaded again from the database.\n";
+  if (flag_at(o, "reloaded")) text += "The state is being reloaded from the database.\n";
   for (const auto& row : damaged) {
     text += fmt::format("Damaged: table {}, row {}, column {}: {}\n",
                         text_at(row.as_object(), "table"), text_at(row.as_object(), "row"),

@@ -13,6 +13,7 @@
 #include "cli/command_spec.h"
 #include "cli/commands.h"
 #include "cli/dag_file.h"
+#include "cli/human.h"
 #include "cli/local/cluster.h"
 #include "cli/local/port_holder.h"
 #include "cli/progress.h"
@@ -42,10 +43,11 @@ void greet(const local::Cluster& cluster, const DevFlags& flags) {
   talk(
       fmt::format("vortex is up\n"
                   "  API         {}\n"
-                  "  workers     {} with {} slots each, supervised\n"
+                  "  workers     {} with {} each, supervised\n"
                   "  database    {}/vortex.db\n"
                   "  logs        {}/controller.log, workers.log, monitor.log",
-                  cluster.url(), flags.workers, flags.slots, cluster.folder(), cluster.folder()));
+                  cluster.url(), flags.workers, counted(flags.slots, "slot"), cluster.folder(),
+                  cluster.folder()));
   const bool usual = cluster.endpoint().port == kUsualPort;
   const std::string server = usual ? "" : fmt::format(" --server {}", cluster.url());
   talk(
@@ -95,7 +97,7 @@ ExitCode develop(const Context& context, const DevFlags& flags) {
   const std::filesystem::path data = home / ".vortex";
   std::filesystem::create_directories(data, error);
   if (error) {
-    complain(fmt::format("{} cannot be made: {}", data.string(), error.message()));
+    complain(fmt::format("cannot create {}: {}", data.string(), error.message()));
     return ExitCode::kFailed;
   }
   local::ClusterConfig config;
@@ -109,13 +111,13 @@ ExitCode develop(const Context& context, const DevFlags& flags) {
   if (flags.port > 0 && !local::is_free(flags.port)) {
     const std::string holder = local::port_holder(flags.port);
     complain(fmt::format("port {} is in use{}{}", flags.port, holder.empty() ? "" : " by ", holder),
-             "choose another one with --port, or leave it out");
+             "choose another one with --port, or omit it");
     return ExitCode::kFailed;
   }
   const bool usual_is_free = local::is_free(kUsualPort);
   config.port = flags.port > 0 ? flags.port : usual_is_free ? kUsualPort : 0;
-  if (flags.port == 0 && !usual_is_free) talk("port 8080 is taken: using another one");
-  talk("starting a controller and its workers ...");
+  if (flags.port == 0 && !usual_is_free) talk("Port 8080 is in use; using another one");
+  talk("Starting a controller and its workers ...");
   auto cluster = local::Cluster::start(std::move(config));
   if (!cluster) {
     complain(cluster.error());
@@ -127,11 +129,11 @@ ExitCode develop(const Context& context, const DevFlags& flags) {
   const bool stays =
       flags.stay || (!flags.once && (flags.file.empty() || is_terminal(STDIN_FILENO)));
   if (stays && end != ExitCode::kInterrupted) {
-    talk(fmt::format("\n{} is still up; Ctrl-C stops it", (*cluster)->url()));
+    talk(fmt::format("\n{} keeps running; press Ctrl-C to stop it", (*cluster)->url()));
     const sigset_t signals = block_stop_signals();
     end = wait_for_end(**cluster, signals);
   }
-  talk("stopping: workers first, then the controller");
+  talk("Stopping the workers, then the controller");
   (*cluster)->stop();
   return end;
 }
@@ -139,22 +141,22 @@ ExitCode develop(const Context& context, const DevFlags& flags) {
 }  // namespace
 
 void add_dev(CommandSpec app, Command& chosen) {
-  CommandSpec command = app.command("dev",
-                                    "A controller and two workers on this "
-                                    "machine, with everything in DIR/.vortex");
+  CommandSpec command = app.command(
+      "dev", "Run a controller and two workers on this machine, with all data in DIR/.vortex");
   command.group(kRunThings);
   auto flags = std::make_shared<DevFlags>();
-  command.option("dir", flags->folder, "Where tasks run and .vortex is kept").shows_default();
+  command.option("dir", flags->folder, "Working directory of tasks and location of .vortex")
+      .shows_default();
   command.option("--port", flags->port, "Port of the API (default: 8080, or a free one)");
-  command.option("--workers", flags->workers, "How many worker processes")
+  command.option("--workers", flags->workers, "Number of worker processes")
       .between(1, 100)
       .shows_default();
-  command.option("--slots", flags->slots, "Tasks at once in each")
+  command.option("--slots", flags->slots, "Concurrent tasks per worker")
       .between(1, 1'000)
       .shows_default();
   command.option("--run", flags->file, "Submit this DAG file and watch it").value_name("FILE");
-  command.flag("--once", flags->once, "Stop when that run has ended, with its exit code");
-  command.flag("--stay", flags->stay, "Stay up afterwards, also without a terminal");
+  command.flag("--once", flags->once, "Stop when that run ends, with its exit code");
+  command.flag("--stay", flags->stay, "Keep running afterwards, even without a terminal");
   command.example(
       "vortex dev\n"
       "vortex dev --run examples/hello.yaml --once");

@@ -11,6 +11,7 @@
 #include "cli/command_spec.h"
 #include "cli/commands.h"
 #include "cli/confirm.h"
+#include "cli/human.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
 
@@ -107,7 +108,7 @@ std::expected<Texts, Failure> chosen_tasks(ApiClient& api, const Redrive& what) 
 
 ExitCode act_on_letters(const Context& context, const char* verb, const Redrive& what) {
   if (what.tasks.empty() && !what.all) {
-    complain("which dead letters?", "name tasks, or give --all (with --run for one run)");
+    complain("no dead letters selected", "list tasks, or pass --all (add --run for one run)");
     return ExitCode::kUsage;
   }
   const auto api = ApiClient::open(context);
@@ -117,13 +118,14 @@ ExitCode act_on_letters(const Context& context, const char* verb, const Redrive&
   const bool discard = std::string_view(verb) == "discard";
   if (ids->empty() && !context.quiet) talk("no dead letters");
   if (!ids->empty() && (discard || what.all)) {
-    const auto no = confirm(context, fmt::format("{} {} dead letters", verb, ids->size()));
+    const auto no =
+        confirm(context, fmt::format("{} {}", verb, counted(ids->size(), "dead letter")));
     if (no) return *no;
   }
   std::vector<Act> acts;
   for (const std::string& id : *ids) {
     acts.push_back({post_request(fmt::format("/api/dead-letters/{}/{}", escaped(id), verb)), id,
-                    fmt::format("task {} {}", id, discard ? "stays failed" : "runs again")});
+                    fmt::format(fmt::runtime(discard ? "Discarded {}" : "Retrying task {}"), id)});
   }
   return act_on_all(context, **api, std::move(acts));
 }
@@ -131,11 +133,11 @@ ExitCode act_on_letters(const Context& context, const char* verb, const Redrive&
 void add_verb(CommandSpec dlq, Command& chosen, const char* verb) {
   const bool discard = std::string_view(verb) == "discard";
   auto what = std::make_shared<Redrive>();
-  CommandSpec command = dlq.command(
-      verb, discard ? "Take letters off the list; the tasks stay failed" : "Run the tasks again");
+  CommandSpec command = dlq.command(verb, discard ? "Discard dead letters; the tasks stay failed"
+                                                  : "Retry dead letters with a fresh set of tries");
   command.option("task", what->tasks, kTaskHelp);
-  command.flag("--all", what->all, "Every open letter");
-  command.option("--run", what->run, "With --all: only those of this run").value_name("RUN");
+  command.flag("--all", what->all, "All open dead letters");
+  command.option("--run", what->run, "With --all: only dead letters of this run").value_name("RUN");
   command.example(fmt::format("vortex dlq {0} r42-L1-7\nvortex dlq {0} --all --run @last", verb));
   command.on_chosen(chosen, [what, verb](Context& c) { return act_on_letters(c, verb, *what); });
 }
@@ -143,21 +145,22 @@ void add_verb(CommandSpec dlq, Command& chosen, const char* verb) {
 }  // namespace
 
 void add_dlq(CommandSpec app, Command& chosen) {
-  CommandSpec dlq = app.command("dlq", "Dead letters: tasks that were given up").group(kAct);
+  CommandSpec dlq = app.command("dlq", "Manage dead letters: tasks that were given up").group(kAct);
   dlq.needs_command();
   dlq.example("vortex dlq list");
   auto filter = std::make_shared<Filter>();
-  CommandSpec all = dlq.command("list", "Dead letters, newest first");
-  all.option("--state", filter->state, "open, redriven, discarded or any")
+  CommandSpec all = dlq.command("list", "List dead letters, newest first");
+  all.option("--state", filter->state,
+             "Only letters in this state: open, redriven, discarded or any")
       .one_of({"open", "redriven", "discarded", "any"})
       .value_name("STATE")
       .shows_default();
-  all.option("--run", filter->run, "Only those of this run").value_name("RUN");
+  all.option("--run", filter->run, "Only dead letters of this run").value_name("RUN");
   add_list_options(all, filter->page);
   all.example("vortex dlq list --run @last-failed");
   all.on_chosen(chosen, [filter](Context& c) { return list_letters(c, *filter); });
   auto text = std::make_shared<std::string>();
-  CommandSpec one = dlq.command("show", "The newest dead letter of a task");
+  CommandSpec one = dlq.command("show", "Show the newest dead letter of a task");
   one.option("task", *text, kTaskHelp).required();
   one.example("vortex dlq show r42-L1-7");
   one.on_chosen(chosen, [text](Context& c) { return show(c, *text); });

@@ -42,7 +42,7 @@ std::optional<std::uint64_t> free_bytes(const fs::path& folder) {
 Check check_space(const fs::path& folder) {
   const auto bytes = free_bytes(folder);
   Check check{"database space", Mark::kOk, "", ""};
-  if (!bytes) return {"database space", Mark::kWarn, "cannot be asked for", ""};
+  if (!bytes) return {"database space", Mark::kWarn, "cannot be determined", ""};
   check.found = fmt::format("{} free in {}", human_bytes(*bytes), folder.string());
   if (*bytes < kSpaceWarn) {
     check.mark = *bytes < kSpaceFail ? Mark::kFail : Mark::kWarn;
@@ -77,8 +77,7 @@ Check check_lock(const std::string& database) {
     return {"database lock", Mark::kOk, fmt::format("held by process {}", holder), ""};
   }
   const bool there = fs::exists(lock, ec);
-  return {"database lock", Mark::kOk,
-          there ? "free (the file stays behind; that is harmless)" : "free", ""};
+  return {"database lock", Mark::kOk, there ? "free (the leftover file is harmless)" : "free", ""};
 }
 
 bool may_hold_groups(const fs::path& group) {
@@ -111,13 +110,15 @@ std::string_view to_text(Check::Mark mark) {
 Check check_open_files() {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
-  Check check{"open files", Mark::kOk,
-              fmt::format("{} (may be raised to {})", limit_text(limit.rlim_cur),
-                          limit_text(limit.rlim_max)),
-              ""};
+  Check check{
+      "open files", Mark::kOk,
+      fmt::format("{} (hard limit {})", limit_text(limit.rlim_cur), limit_text(limit.rlim_max)),
+      ""};
   if (limit.rlim_cur < kFilesMin) {
     check.mark = Mark::kWarn;
-    check.fix = "ulimit -n 65536, or LimitNOFILE=65536 in the service: each worker is a connection";
+    check.fix =
+        "run `ulimit -n 65536`, or set LimitNOFILE=65536 in the service: each worker uses a "
+        "connection";
   }
   return check;
 }
@@ -128,7 +129,7 @@ Check check_processes() {
   Check check{"processes", Mark::kOk, limit_text(limit.rlim_cur), ""};
   if (limit.rlim_cur < kProcessesMin) {
     check.mark = Mark::kWarn;
-    check.fix = "ulimit -u 4096, or TasksMax= in the service: tasks are processes";
+    check.fix = "run `ulimit -u 4096`, or set TasksMax= in the service: tasks are processes";
   }
   return check;
 }
@@ -139,23 +140,23 @@ Check check_cgroups() {
   const bool memory = may_limit("memory", roots.unified, roots.memory);
   const bool cpu = may_limit("cpu", roots.unified, roots.cpu);
   const bool all = memory && cpu;
-  std::string limits = "memory and cpu of tasks can be limited";
-  if (!all) limits = "limits of tasks are not kept:";
+  std::string limits = "memory and CPU limits of tasks work";
+  if (!all) limits = "limits of tasks do not work:";
   if (!memory) limits += " memory";
   if (!cpu) limits += " cpu";
   const std::string fix = "run the worker as a service with Delegate=yes, or as root";
   if (roots.unified.empty()) {
-    return {name, Mark::kWarn, "no version 2: tasks are ended by process tree; " + limits,
+    return {name, Mark::kWarn, "no cgroup v2: tasks are killed by process tree; " + limits,
             "boot with systemd.unified_cgroup_hierarchy=1"};
   }
   if (!may_hold_groups(roots.unified)) {
     return {name, Mark::kWarn,
-            fmt::format("{} may not be written: tasks are ended by process tree; {}", roots.unified,
+            fmt::format("{} is not writable: tasks are killed by process tree; {}", roots.unified,
                         limits),
             fix};
   }
   return {name, all ? Mark::kOk : Mark::kWarn,
-          fmt::format("{} may be used: tasks are ended as a group; {}", roots.unified, limits),
+          fmt::format("{} is writable: tasks are killed as a group; {}", roots.unified, limits),
           all ? "" : fix};
 }
 
@@ -163,7 +164,7 @@ Check check_containers(Launcher launcher) {
   const std::string why = worker::why_no_container();
   const std::string name = "containers";
   if (why.empty()) {
-    return {name, Mark::kOk, "workers can have one each (--launcher container)", ""};
+    return {name, Mark::kOk, "available (--launcher container)", ""};
   }
   if (launcher == Launcher::kContainer) {
     return {name, Mark::kFail, "worker.launcher is container: " + why,
@@ -175,21 +176,20 @@ Check check_containers(Launcher launcher) {
 Check check_temporary_folder() {
   std::error_code ec;
   const fs::path folder = fs::temp_directory_path(ec);
-  if (!ec && may_write(folder)) return {"temporary folder", Mark::kOk, folder.string(), ""};
-  return {"temporary folder", Mark::kFail, "there is none that may be written",
-          "set TMPDIR to a folder that may be written"};
+  if (!ec && may_write(folder)) return {"temp directory", Mark::kOk, folder.string(), ""};
+  return {"temp directory", Mark::kFail, "none is writable", "set TMPDIR to a writable directory"};
 }
 
 Check check_token_file(const std::string& path) {
   const std::string name = "token file";
-  if (path.empty()) return {name, Mark::kOk, "none is used", ""};
+  if (path.empty()) return {name, Mark::kOk, "not used", ""};
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0 || ::access(path.c_str(), R_OK) != 0) {
     return {name, Mark::kFail, fmt::format("{} cannot be read", path),
-            "see --token-file and VORTEX_TOKEN_FILE"};
+            "check --token-file and VORTEX_TOKEN_FILE"};
   }
   if ((info.st_mode & 077U) == 0) return {name, Mark::kOk, path, ""};
-  return {name, Mark::kWarn, fmt::format("{} can be read by others", path),
+  return {name, Mark::kWarn, fmt::format("{} is readable by others", path),
           fmt::format("chmod 600 {}", path)};
 }
 
@@ -198,16 +198,16 @@ Checks check_database(const DatabaseSettings& settings) {
   if (folder.empty()) folder = ".";
   std::error_code ec;
   if (!fs::is_directory(folder, ec)) {
-    return {{"database folder", Mark::kWarn, fmt::format("{} does not exist", folder.string()),
-             "only a controller needs it: make it, or name another with --database.path"}};
+    return {{"database directory", Mark::kWarn, fmt::format("{} does not exist", folder.string()),
+             "only a controller needs it: create it, or choose another with --database.path"}};
   }
   Checks checks;
   if (may_write(folder)) {
-    checks.push_back({"database folder", Mark::kOk, folder.string(), ""});
+    checks.push_back({"database directory", Mark::kOk, folder.string(), ""});
   } else {
-    checks.push_back({"database folder", Mark::kWarn,
-                      fmt::format("{} may not be written by this user", folder.string()),
-                      "only a controller needs it: run as its user, or change --database.path"});
+    checks.push_back({"database directory", Mark::kWarn,
+                      fmt::format("{} is not writable by this user", folder.string()),
+                      "only a controller needs it: run as its owner, or change --database.path"});
   }
   checks.push_back(check_space(folder));
   checks.push_back(check_lock(settings.path));

@@ -41,10 +41,9 @@ void print_checks(const Context& context, const Checks& checks) {
 Checks all_checks(const Context& context) {
   Checks checks;
   const auto loaded = load(context);
-  checks.push_back(
-      loaded ? Check{"settings", Check::Mark::kOk, "file, environment and flags agree", ""}
-             : Check{"settings", Check::Mark::kFail, "they are wrong, see above",
-                     "`vortex config check` tells the same"});
+  checks.push_back(loaded ? Check{"settings", Check::Mark::kOk, "valid", ""}
+                          : Check{"settings", Check::Mark::kFail, "invalid, see above",
+                                  "`vortex config check` shows the same errors"});
   const auto add = [&](Checks more) { checks.insert(checks.end(), more.begin(), more.end()); };
   add(check_servers(context));
   checks.push_back(check_token_file(context.token_file));
@@ -78,8 +77,7 @@ ExitCode doctor(const Context& context) {
 
 void add_doctor(CommandSpec app, Command& chosen) {
   CommandSpec command =
-      app.command("doctor", "Look at all that is often wrong; exit 1 when something is")
-          .group(kOperate);
+      app.command("doctor", "Check for common problems; exit 1 if there are any").group(kOperate);
   command.example("vortex doctor --server http://10.0.0.5:8080");
   command.on_chosen(chosen, doctor);
 }

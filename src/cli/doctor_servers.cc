@@ -25,27 +25,28 @@ Check check_health(const ApiResult& answer, const std::string& server) {
     return {name, Mark::kFail, answer.error().what, answer.error().help};
   }
   if (!answer) {
-    return {name, Mark::kFail, fmt::format("unhealthy (it answers {})", answer.error().status),
-            "see its log; is its database there and not full?"};
+    return {name, Mark::kFail, fmt::format("unhealthy (status {})", answer.error().status),
+            "check its log, its database and its disk space"};
   }
   const auto& o = answer->object();
   const bool leads = flag_at(o, "leader");
   const bool brake = flag_at(o, "brake_engaged");
-  Check check{name, Mark::kOk,
-              fmt::format("healthy, {}, {} workers, up {}", leads ? "leads" : "stands by",
-                          number_at(o, "live_workers"),
-                          human_duration(seconds(number_at(o, "uptime_seconds")))),
-              ""};
+  Check check{
+      name, Mark::kOk,
+      fmt::format("healthy, {}, {}, up {}", leads ? "leader" : "standby",
+                  counted(static_cast<std::uint64_t>(number_at(o, "live_workers")), "worker"),
+                  human_duration(seconds(number_at(o, "uptime_seconds")))),
+      ""};
   if (brake) {
     check.mark = Mark::kWarn;
     check.found += ", brake engaged";
-    check.fix = "many workers went silent at once: see `vortex workers list`";
+    check.fix = "many workers went silent at once; see `vortex workers list`";
   }
   if (const auto& damaged = list_at(o, "damaged"); !damaged.empty()) {
     const auto& first = damaged.front().as_object();
     check.mark = Mark::kFail;
     check.found +=
-        fmt::format(", {} damaged rows (table {}, row {}, column {})", damaged.size(),
+        fmt::format(", {} (table {}, row {}, column {})", counted(damaged.size(), "damaged row"),
                     text_at(first, "table"), text_at(first, "row"), text_at(first, "column"));
     check.fix = "stop the controller and run `vortex db check --repair`";
   }
@@ -56,8 +57,8 @@ Check check_version(const boost::json::object& health) {
   const std::string theirs = text_at(health, "version");
   if (theirs == version()) return {"version", Mark::kOk, theirs, ""};
   return {"version", Mark::kWarn,
-          fmt::format("the controller is {}, this is {}", theirs, version()),
-          "use the same version on both sides"};
+          fmt::format("the controller is version {}, this is {}", theirs, version()),
+          "use the same version for both"};
 }
 
 // The answer was made somewhere between asking and hearing: half of that is the doubt.
@@ -70,14 +71,13 @@ Check check_clock(ApiClient& api) {
     return {"access", auth ? Mark::kFail : Mark::kWarn, answer.error().what, answer.error().help};
   }
   const auto theirs = time_at(answer->object(), "now");
-  if (!theirs) return {"clock", Mark::kWarn, "the controller tells no time", ""};
+  if (!theirs) return {"clock", Mark::kWarn, "the controller does not report its time", ""};
   const Duration skew = *theirs - (before + (after - before) / 2);
-  Check check{
-      "clock", Mark::kOk,
-      fmt::format("differs by {} (shown only: nothing depends on it)", human_duration(skew)), ""};
+  Check check{"clock", Mark::kOk,
+              fmt::format("differs by {} (affects display only)", human_duration(skew)), ""};
   if (std::abs(skew.us) > kSkewWarn.us) {
     check.mark = Mark::kWarn;
-    check.fix = "ages are shown wrong by that much: run an NTP client on both machines";
+    check.fix = "ages are off by that much; run an NTP client on both machines";
   }
   return check;
 }

@@ -91,15 +91,14 @@ ExitCode run(const Context& context, const DrillFlags& flags) {
 }  // namespace
 
 void add_drill(CommandSpec app, Command& chosen) {
-  CommandSpec command = app.command("drill",
-                                    "Kill workers of a throw-away cluster and "
-                                    "measure until their tasks run again");
+  CommandSpec command = app.command(
+      "drill", "Kill workers of a throw-away cluster and measure how long recovery takes");
   command.group(kOperate);
   auto flags = std::make_shared<DrillFlags>();
   command.option("--workers", flags->workers, "Worker processes to kill (0: none)").shows_default();
-  command.option("--hosts", flags->hosts, "Supervisors to kill together with their worker")
+  command.option("--hosts", flags->hosts, "Supervisors to kill together with their workers")
       .shows_default();
-  command.option("--freezes", flags->freezes, "Workers to freeze; each takes a whole lease")
+  command.option("--freezes", flags->freezes, "Workers to freeze; each takes a full lease")
       .shows_default();
   command.example(
       "vortex drill\n"

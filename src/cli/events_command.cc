@@ -197,13 +197,14 @@ ExitCode events(const Context& context, const EventsOptions& options) {
 void add_events(CommandSpec app, Command& chosen) {
   auto options = std::make_shared<EventsOptions>();
   CommandSpec command =
-      app.command("events", "The monitor log: the last events, or live").group(kLook);
-  command.flag("-f,--follow", options->follow, "Go on as they happen, until Ctrl-C");
-  command.option("--after", options->after, "Only events with a higher sequence").value_name("SEQ");
+      app.command("events", "Show the latest events of the monitor log, or follow it").group(kLook);
+  command.flag("-f,--follow", options->follow, "Follow new events until Ctrl-C");
+  command.option("--after", options->after, "Only events after this sequence number")
+      .value_name("SEQ");
   command.option("--limit", options->limit, "Maximum number of events")
       .between(1, 1'000'000)
       .shows_default();
-  command.option("--kind", options->kind, "Only these kinds, separated by commas")
+  command.option("--kind", options->kind, "Only events of these kinds, separated by commas")
       .value_name("KINDS");
   command.option("--run", options->run, "Only events of this run").value_name("RUN");
   command.option("--worker", options->worker, "Only events of this worker").value_name("ID");

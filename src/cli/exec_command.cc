@@ -97,11 +97,10 @@ void add_exec(CommandSpec app, Command& chosen) {
   CommandSpec command = app.command("exec", "Run one command as a task and show its output");
   command.group(kRunThings);
   auto flags = std::make_shared<ExecFlags>();
-  command.option("command", flags->command, "The command and its arguments, behind --").required();
-  command.option("--queue", flags->queue, "Queue to put it in").default_text("default");
-  command.option("--workdir", flags->workdir, "Folder to run it in (default: the worker's)");
-  command.option("--retries", flags->retries, "How often it is tried again when it fails")
-      .shows_default();
+  command.option("command", flags->command, "The command and its arguments, after --").required();
+  command.option("--queue", flags->queue, "Queue to use").default_text("default");
+  command.option("--workdir", flags->workdir, "Working directory (default: the worker's)");
+  command.option("--retries", flags->retries, "Number of retries if it fails").shows_default();
   command.duration("--limit", flags->timeout, "Stop it after this long");
   command.example(
       "vortex exec -- make -C /srv/project test\n"

@@ -29,14 +29,15 @@ struct Meaning {
 // In the order of SettingsFault.
 constexpr Meaning kSettingsCodes[] = {
     {"VX-CFG-001", 0, "The settings file cannot be read",
-     "see that the file of --config exists and may be read"},
-    {"VX-CFG-002", 0, "The settings file is not TOML", "correct the line and column given"},
-    {"VX-CFG-003", 0, "There is no such setting",
-     "`vortex config show` lists all; the message names the nearest"},
+     "check that the file passed with --config exists and is readable"},
+    {"VX-CFG-002", 0, "The settings file is not valid TOML",
+     "fix the error at the given line and column"},
+    {"VX-CFG-003", 0, "Unknown setting",
+     "`vortex config show` lists all settings; the message suggests the nearest"},
     {"VX-CFG-004", 0, "A setting has the wrong type", "the message says what is expected"},
     {"VX-CFG-005", 0, "A setting is outside its range", "the message gives the range"},
-    {"VX-CFG-006", 0, "Settings break a timing rule together",
-     "the message gives the rule with the numbers; docs/configuration.md says why it exists"},
+    {"VX-CFG-006", 0, "Settings violate a timing rule",
+     "the message shows the rule and the numbers; docs/configuration.md explains it"},
 };
 
 std::vector<Meaning> all_meanings() {
@@ -79,8 +80,8 @@ ExitCode no_such_code(const std::string& code, const std::vector<Meaning>& all) 
   names.reserve(all.size());
   for (const Meaning& meaning : all) names.push_back(meaning.code);
   const std::string_view near = nearest_name(code, names);
-  complain(fmt::format("there is no code '{}'", code),
-           near.empty() ? std::string("`vortex explain` lists them all")
+  complain(fmt::format("unknown error code '{}'", code),
+           near.empty() ? std::string("`vortex explain` lists all codes")
                         : fmt::format("did you mean {}?", near));
   return ExitCode::kNotFound;
 }
@@ -106,8 +107,8 @@ ExitCode explain(const Context& context, std::string code) {
 void add_explain(CommandSpec app, Command& chosen) {
   auto code = std::make_shared<std::string>();
   CommandSpec command =
-      app.command("explain", "What an error code means and what to do").group(kLook);
-  command.option("code", *code, "As in error[VX-DAG-014]; without it all are listed");
+      app.command("explain", "Explain an error code and what to do about it").group(kLook);
+  command.option("code", *code, "A code such as VX-DAG-014; without it, all are listed");
   command.example("vortex explain VX-DAG-007");
   command.on_chosen(chosen, [code](Context& c) { return explain(c, *code); });
 }

@@ -25,21 +25,20 @@ struct CommandHint {
 };
 constexpr CommandHint kCommandHints[] = {
     {"VX-AUTH-001",
-     "name a file that holds a token with --token-file FILE or VORTEX_TOKEN_FILE; an admin makes "
-     "one "
+     "pass a token file with --token-file FILE or VORTEX_TOKEN_FILE; an admin can create a token "
      "with `vortex tokens create`"},
     {"VX-AUTH-006", "`vortex tokens list` shows them"},
     {"VX-TASK-001", "`vortex tasks list RUN` shows the tasks of a run"},
     {"VX-TASK-003", "`vortex tasks show TASK` shows its attempts"},
     {"VX-WORKER-001", "`vortex workers list` shows them"},
-    {"VX-LEASE-003", "`vortex leases list` shows those that were"},
-    {"VX-DLQ-001", "`vortex dlq list` shows what is"},
+    {"VX-LEASE-003", "`vortex leases list` shows all leases"},
+    {"VX-DLQ-001", "`vortex dlq list` shows the dead letters"},
     {"VX-REC-001", "`vortex recoveries list` shows them"},
     {"VX-RUN-001", "`vortex runs list` shows them; a run id looks like r42"},
-    {"VX-RUN-005", "`vortex dag show NAME` shows what it declares"},
+    {"VX-RUN-005", "`vortex dag show NAME` shows its params"},
     {"VX-DAG-015", "`vortex dag list` shows them; `vortex dag apply FILE` adds one"},
     {"VX-HOOK-002", "`vortex webhooks list` shows them"},
-    {"VX-REQ-003", "--help shows what the command takes"},
+    {"VX-REQ-003", "--help shows the arguments of the command"},
 };
 
 std::string help_for(const std::string& code, std::string hint) {
@@ -72,7 +71,7 @@ Failure foreign_failure(const net::Response& response) {
   failure.exit = exit_code_of(response.status, {});
   failure.what = fmt::format("the server answered {}: {}", response.status,
                              one_line(response.body.substr(0, kRawShownMax)));
-  failure.help = "is this the address of a vortex controller?";
+  failure.help = "check that this is the address of a vortex controller";
   failure.body = response.body;
   return failure;
 }
@@ -142,11 +141,10 @@ Failure failure_of(const net::CallError& error, std::string_view server) {
   failure.exit = ExitCode::kUnreachable;
   failure.what = fmt::format("no answer from {}: {}", server, error.detail);
   failure.help = error.fault == net::CallFault::kTimedOut || error.fault == net::CallFault::kBroken
-                     ? "it may have had its effect: look before you repeat it"
-                     : "is a controller running there? `vortex controller` starts one, --server "
-                       "names another";
+                     ? "the request may have taken effect; check before you repeat it"
+                     : "start one with `vortex controller`, or pass another address with --server";
   if (error.fault == net::CallFault::kMalformed) {
-    failure.help = "what answered there does not speak HTTP: see --server";
+    failure.help = "the server at this address does not speak HTTP; check --server";
   }
   return failure;
 }

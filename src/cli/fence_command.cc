@@ -23,7 +23,7 @@ ExitCode check(const Context& context) {
   const std::string url = environment("VORTEX_URL");
   if (task.empty() || epoch.empty()) {
     complain("VORTEX_TASK_ID and VORTEX_EPOCH are not set",
-             "`vortex fence check` is asked from inside a task");
+             "`vortex fence check` only works inside a task");
     return ExitCode::kUsage;
   }
   Context where = context;
@@ -45,11 +45,12 @@ ExitCode check(const Context& context) {
 }  // namespace
 
 void add_fence(CommandSpec app, Command& chosen) {
-  CommandSpec fence = app.command("fence", "Inside a task: may it still act?").group(kAct);
+  CommandSpec fence =
+      app.command("fence", "Check from inside a task whether it may still act").group(kAct);
   fence.needs_command();
   fence.example("vortex fence check && publish");
   CommandSpec ask = fence.command(
-      "check", "Exit 0 while this attempt holds its task, 1 when not, 5 when nobody answers");
+      "check", "Exit 0 while this attempt holds its task, 1 if not, 5 if no controller answers");
   ask.example("vortex fence check && curl -X POST https://example.org/publish");
   ask.on_chosen(chosen, check);
 }

@@ -134,8 +134,9 @@ ExitCode health(const Context& context) {
 
 void add_health(CommandSpec app, Command& chosen) {
   CommandSpec command =
-      app.command("health",
-                  "Show the health of each controller; exit 0 healthy, 1 not, 5 unreachable")
+      app.command(
+             "health",
+             "Show the health of each controller; exit 0 if healthy, 1 if not, 5 if unreachable")
           .group(kOperate);
   command.example("vortex health -o json\nvortex health --server http://a:8080,http://b:8080");
   command.on_chosen(chosen, health);

@@ -130,8 +130,8 @@ class Holder {
       const Instant sent = boot_clock_now();
       ApiResult answer = co_await post("acquire", request_body());
       if (answer && number_at(answer->object(), "expires_in_ms") <= 0) {
-        complain(fmt::format("{} does not say how long a lease lasts", api_->server()),
-                 "its version is too old for `leases hold`");
+        complain(fmt::format("{} did not return a lease duration", api_->server()),
+                 "the controller is too old for `leases hold`");
         co_return false;
       }
       if (answer) {
@@ -201,7 +201,7 @@ class Holder {
   // The lease is gone or about to be: the command must be gone before it.
   asio::awaitable<void> end_command() {
     complain(fmt::format("{} is lost: {}", name(), lost_ ? lost_->what : "not renewed in time"),
-             "the command is ended before anybody else can hold it");
+             "stopping the command before another holder can start");
     gone_ = true;
     process_->signal(SIGTERM);
     const Instant kill_at =

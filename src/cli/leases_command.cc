@@ -105,7 +105,7 @@ ExitCode release(const Context& context, const Lease& lease) {
   const std::string name = fmt::format("{}/{}", lease.topic, lease.partition);
   return act(context, **api,
              {post_request(path_of(lease) + "/release", compact_json(body)), name,
-              fmt::format("lease {} is free", name)});
+              fmt::format("Lease {} released", name)});
 }
 
 enum class Needs { kNothing, kAgent, kEpoch };
@@ -119,29 +119,27 @@ struct Verb {
 };
 
 constexpr Verb kVerbs[] = {
-    {"show", "Show one partition", Needs::kNothing, show},
-    {"acquire", "Take a free or expired partition, with a new epoch; exit 6 when it is taken",
+    {"show", "Show the lease of a partition", Needs::kNothing, show},
+    {"acquire", "Acquire a free or expired lease with a new epoch; exit 6 if it is taken",
      Needs::kAgent, acquire},
-    {"renew", "Hold it for another term; exit 6 when it is lost", Needs::kEpoch, renew},
-    {"check", "Ask whether it is still held with this epoch; exit 6 when not", Needs::kEpoch,
+    {"renew", "Renew a lease; exit 6 if it was lost", Needs::kEpoch, renew},
+    {"check", "Check whether a lease is still held with this epoch; exit 6 if not", Needs::kEpoch,
      check},
-    {"release", "Give it back at once", Needs::kEpoch, release},
+    {"release", "Release a lease immediately", Needs::kEpoch, release},
 };
 
 void add_verb(CommandSpec leases, Command& chosen, const Verb& verb) {
   auto lease = std::make_shared<Lease>();
   CommandSpec command = leases.command(verb.name, verb.help);
-  command.option("topic", lease->topic, "What is shared out").required();
-  command.option("partition", lease->partition, "Which part of it").required();
+  command.option("topic", lease->topic, "Topic of the lease").required();
+  command.option("partition", lease->partition, "Partition of the topic").required();
   std::string shown = fmt::format("vortex leases {} orders 0", verb.name);
   if (verb.needs >= Needs::kAgent) {
-    command.option("--agent", lease->agent, "Who holds it").required().value_name("ID");
+    command.option("--agent", lease->agent, "Holder of the lease").required().value_name("ID");
     shown += " --agent a1";
   }
   if (verb.needs == Needs::kEpoch) {
-    command.option("--epoch", lease->epoch, "That it was granted with")
-        .required()
-        .value_name("NUMBER");
+    command.option("--epoch", lease->epoch, "Epoch of the lease").required().value_name("NUMBER");
     shown += " --epoch 7";
   }
   command.example(shown);
@@ -150,18 +148,17 @@ void add_verb(CommandSpec leases, Command& chosen, const Verb& verb) {
 
 void add_hold(CommandSpec leases, Command& chosen) {
   auto options = std::make_shared<HoldOptions>();
-  CommandSpec command = leases.command(
-      "hold", "Run a command while holding a lease: a lock for scripts on many machines");
-  command.option("topic", options->topic, "What is shared out").required();
-  command.option("partition", options->partition, "Which part of it").required();
-  command.option("command", options->command, "The command and its arguments, behind --")
-      .required();
-  command.option("--agent", options->agent, "First part of the holder's name (default: host name)")
+  CommandSpec command =
+      leases.command("hold", "Run a command while holding a lease: a distributed lock for scripts");
+  command.option("topic", options->topic, "Topic of the lease").required();
+  command.option("partition", options->partition, "Partition of the topic").required();
+  command.option("command", options->command, "The command and its arguments, after --").required();
+  command.option("--agent", options->agent, "Prefix of the holder's name (default: host name)")
       .value_name("NAME");
   command.duration("--wait", options->wait,
-                   "Wait this long for the lease, then exit 9 (default: exit 6 when it is taken)");
+                   "Wait this long for the lease, then exit 9 (default: exit 6 if it is taken)");
   command.duration("--grace", options->grace,
-                   "Time between TERM and KILL when the lease is lost (default: a tenth of it)");
+                   "Time between TERM and KILL if the lease is lost (default: a tenth of it)");
   command.example(
       "vortex leases hold nightly-backup 0 --wait 10m -- ./backup.sh\n"
       "vortex leases hold orders 3 -- sh -c './consume --fence \"$VORTEX_LEASE_EPOCH\"'");
@@ -171,13 +168,12 @@ void add_hold(CommandSpec leases, Command& chosen) {
 }  // namespace
 
 void add_leases(CommandSpec app, Command& chosen) {
-  CommandSpec leases =
-      app.command("leases", "Partition leases: list, acquire, renew, release, hold").group(kAct);
+  CommandSpec leases = app.command("leases", "Manage partition leases").group(kAct);
   leases.needs_command();
   leases.example("vortex leases acquire orders 0 --agent a1");
   auto topic = std::make_shared<std::string>();
   auto page = std::make_shared<ListOptions>();
-  CommandSpec all = leases.command("list", "All partitions that were ever leased");
+  CommandSpec all = leases.command("list", "List all partition leases");
   all.option("--topic", *topic, "Only partitions of this topic").value_name("NAME");
   add_list_options(all, *page);
   all.example("vortex leases list --topic orders");

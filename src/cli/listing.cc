@@ -47,7 +47,7 @@ void add_list_options(CommandSpec command, ListOptions& options) {
   command.option("--limit", options.limit, "Maximum number of rows")
       .between(1, 1'000'000)
       .shows_default();
-  command.flag("--all", options.all, "List all, page by page");
+  command.flag("--all", options.all, "Show all rows");
 }
 
 std::expected<Fetched, Failure> fetch_all(ApiClient& api, const std::string& target,
@@ -86,7 +86,7 @@ ExitCode show_list(const Context& context, const Listing& listing, const Fetched
       break;
   }
   if (fetched.more && !context.quiet) {
-    talk(fmt::format("there are more {}: give --all, or a higher --limit", listing.what));
+    talk(fmt::format("there are more {}: pass --all, or a higher --limit", listing.what));
   }
   return ExitCode::kOk;
 }

@@ -216,7 +216,7 @@ ExitCode logs(const Context& context, const LogsOptions& options) {
     auto made = LinePattern::make(options.grep);
     if (!made) {
       complain(fmt::format("--grep '{}': {}", options.grep, made.error()),
-               "it is an extended regular expression, as for `grep -E`");
+               "use an extended regular expression, as in `grep -E`");
       return ExitCode::kUsage;
     }
     pattern = *std::move(made);
@@ -236,14 +236,15 @@ ExitCode logs(const Context& context, const LogsOptions& options) {
 void add_logs(CommandSpec app, Command& chosen) {
   auto options = std::make_shared<LogsOptions>();
   CommandSpec command =
-      app.command("logs", "What tasks wrote: of one task, a map or a whole run").group(kLook);
+      app.command("logs", "Show the output of a task, a map or a whole run").group(kLook);
   command.option("what", options->what, "RUN, RUN/name, RUN/name[3] or a task id").required();
-  command.flag("-f,--follow", options->follow, "Go on as more comes, until it has ended");
-  command.option("--tail", options->wanted.tail, "Only the last lines of each task")
+  command.flag("-f,--follow", options->follow, "Follow the output until the task or run ends");
+  command.option("--tail", options->wanted.tail, "Only the last N lines of each task")
       .value_name("LINES");
-  command.option("--attempt", options->wanted.attempt, "Which attempt; without it the latest")
+  command
+      .option("--attempt", options->wanted.attempt, "Number of the attempt (default: the latest)")
       .value_name("NUMBER");
-  command.option("--grep", options->grep, "Only lines that match (as `grep -E`)")
+  command.option("--grep", options->grep, "Only lines that match this pattern (as in `grep -E`)")
       .value_name("REGEX");
   command.example("vortex logs @last/resize[3] --tail 50\nvortex logs @last -f --grep ERROR");
   command.on_chosen(chosen, [options](Context& c) { return logs(c, *options); });

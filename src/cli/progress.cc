@@ -18,8 +18,8 @@ void say_it_goes_on(const std::string& run, ExitCode why) {
   if (why == ExitCode::kInterrupted) {
     return talk(fmt::format("The run continues. Watch it again with:  vortex runs watch {}", run));
   }
-  complain(fmt::format("run {} has not ended in time; it goes on", run),
-           fmt::format("come back with `vortex runs watch {}`", run));
+  complain(fmt::format("run {} has not ended in time and continues", run),
+           fmt::format("watch it again with `vortex runs watch {}`", run));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/human.h"
 #include "cli/terminal.h"
 
 namespace vortex::cli {
@@ -45,8 +46,8 @@ std::string ProgressScreen::bars(const ProgressModel& model, Instant now) {
   drawn_ = shown.size();
   if (shown.size() < groups.size()) {
     const TaskGroup all = model.total();
-    out += fmt::format("... and {} more groups; {}/{} tasks in all\n", groups.size() - shown.size(),
-                       all.ended(), all.total);
+    out += fmt::format("... and {}; {}/{} tasks in total\n",
+                       counted(groups.size() - shown.size(), "more group"), all.ended(), all.total);
     ++drawn_;
   }
   return out;

@@ -64,7 +64,7 @@ std::optional<ExitCode> complain_of_unknown(ApiClient& api, const Texts& wanted)
   for (const std::string& name : wanted) {
     if (std::ranges::find(*known, name) != known->end()) continue;
     const std::string_view near = nearest_name(name, names);
-    complain(fmt::format("there is no queue '{}': no worker ever listened to it", name),
+    complain(fmt::format("no such queue: '{}' (no worker has ever listened to it)", name),
              near.empty()
                  ? "`vortex queues list` shows them"
                  : fmt::format("did you mean '{}'? `vortex queues list` shows them", near));
@@ -83,7 +83,7 @@ ExitCode act_on_queues(const Context& context, const char* verb, const Texts& na
   std::vector<Act> acts;
   for (const std::string& name : names) {
     acts.push_back({post_request(fmt::format("/api/queues/{}/{}", escaped(name), verb)), name,
-                    fmt::format("queue {} {}", name, pause ? "is paused" : "goes on")});
+                    fmt::format("Queue {} {}", name, pause ? "paused" : "resumed")});
   }
   return act_on_all(context, **api, std::move(acts));
 }
@@ -91,18 +91,19 @@ ExitCode act_on_queues(const Context& context, const char* verb, const Texts& na
 }  // namespace
 
 void add_queues(CommandSpec app, Command& chosen) {
-  CommandSpec queues = app.command("queues", "Queues: list, pause, resume").group(kAct);
+  CommandSpec queues = app.command("queues", "Manage queues").group(kAct);
   queues.needs_command();
   queues.example("vortex queues list");
-  CommandSpec all = queues.command("list", "Queues and their depth");
+  CommandSpec all = queues.command("list", "List queues and their depth");
   all.example("vortex queues list -o json");
   all.on_chosen(chosen, [](Context& c) { return list_whole(c, kQueues, "/api/queues"); });
   auto names = std::make_shared<Texts>();
   for (const char* verb : {"pause", "resume"}) {
     const bool pause = std::string_view(verb) == "pause";
-    CommandSpec command = queues.command(
-        verb, pause ? "Hand out nothing of it; what runs goes on" : "Hand it out again");
-    command.option("queue", *names, "Names of queues").required();
+    CommandSpec command =
+        queues.command(verb, pause ? "Pause queues: start no more tasks; running ones continue"
+                                   : "Resume paused queues");
+    command.option("queue", *names, "Queue names").required();
     command.example(fmt::format("vortex queues {} default", verb));
     command.on_chosen(chosen, [names, verb](Context& c) { return act_on_queues(c, verb, *names); });
   }

@@ -97,19 +97,20 @@ ExitCode show(const Context& context, const std::string& id) {
 
 void add_recoveries(CommandSpec app, Command& chosen) {
   CommandSpec recoveries =
-      app.command("recoveries", "The ledger: workers lost, tasks taken back").group(kLook);
+      app.command("recoveries", "Show the recovery ledger: lost workers and their tasks")
+          .group(kLook);
   recoveries.needs_command();
   recoveries.example("vortex recoveries list");
   auto filter = std::make_shared<Filter>();
-  CommandSpec all = recoveries.command("list", "Recoveries, newest first");
-  all.option("--worker", filter->worker, "Only from this worker").value_name("ID");
-  all.option("--task", filter->task, "Only those that took this task back").value_name("TASK");
+  CommandSpec all = recoveries.command("list", "List recoveries, newest first");
+  all.option("--worker", filter->worker, "Only recoveries of this worker").value_name("ID");
+  all.option("--task", filter->task, "Only recoveries of this task").value_name("TASK");
   add_list_options(all, filter->page);
   all.example("vortex recoveries list --worker w1");
   all.on_chosen(chosen, [filter](Context& c) { return list_recoveries(c, *filter); });
   auto id = std::make_shared<std::string>();
-  CommandSpec one = recoveries.command("show", "One recovery and every task of it");
-  one.option("recovery", *id, "Its number").required();
+  CommandSpec one = recoveries.command("show", "Show a recovery and all of its tasks");
+  one.option("recovery", *id, "Number of the recovery").required();
   one.example("vortex recoveries show 3");
   one.on_chosen(chosen, [id](Context& c) { return show(c, *id); });
 }

@@ -65,7 +65,7 @@ ExitCode run(const Context& context, const RunFlags& flags) {
   if (!run_id) return run_id.error();
   if (flags.detach) {
     print(*run_id + "\n");
-    if (!context.quiet) talk(fmt::format("watch it with: vortex runs watch {}", *run_id));
+    if (!context.quiet) talk(fmt::format("Watch it with:  vortex runs watch {}", *run_id));
     return ExitCode::kOk;
   }
   if (!context.quiet) talk(fmt::format("{} submitted as {}", (*plan)->spec.name, *run_id));
@@ -86,12 +86,13 @@ void add_run(CommandSpec app, Command& chosen) {
   command.group(kRunThings);
   auto flags = std::make_shared<RunFlags>();
   command.option("file", flags->file, "DAG file, YAML or JSON").required();
-  command.option("-p,--param", flags->params, "NAME=VALUE of a param; repeat for more");
-  command.option("-l,--label", flags->labels, "NAME=VALUE to find the run by; repeat for more");
+  command.option("-p,--param", flags->params, "Param of the run, NAME=VALUE; repeat for more");
+  command.option("-l,--label", flags->labels, "Label of the run, NAME=VALUE; repeat for more");
   command.option("--idempotency-key", flags->key,
-                 "The same key makes the same run, however often this is repeated");
-  command.flag("-d,--detach", flags->detach, "Print the run's id and do not wait");
-  command.flag("--dry-run", flags->dry_run, "Check everything, show the plan, submit nothing");
+                 "Repeating the command with the same key does not start another run");
+  command.flag("-d,--detach", flags->detach, "Print the run's id without waiting");
+  command.flag("--dry-run", flags->dry_run,
+               "Check everything and show the plan without submitting");
   command.duration("--wait", flags->limit, "Wait at most this long, then exit 9");
   command.example(
       "vortex run thumbs.yaml -p dir=/srv/photos\n"

@@ -43,7 +43,7 @@ std::string headline(const object& run, const Look& look) {
   const auto begin = time_at(run, "created_at");
   const auto end = time_at(run, "finished_at");
   if (begin && end) took = " after " + human_duration(*end - *begin);
-  if (text_at(run, "ending") == "timed_out") took += " (its time was up)";
+  if (text_at(run, "ending") == "timed_out") took += " (timed out)";
   return fmt::format("{}: run {} of {}{}: {}\n",
                      paint(state_text(state, look), tone_of_state(state), look), text_at(run, "id"),
                      one_line(text_at(run, "dag")), took, fmt::join(parts, ", "));
@@ -71,7 +71,7 @@ std::string failed_task(ApiClient& api, const object& task, const DagPlan& plan,
 
 std::string verdict_text(const object& attempt) {
   const std::string verdict = text_at(attempt, "verdict");
-  std::string out = verdict.empty() ? "still open" : verdict;
+  std::string out = verdict.empty() ? "still running" : verdict;
   for (char& c : out) c = c == '_' ? ' ' : c;
   if (verdict == "exit_code" || verdict == "signal") out += " " + text_at(attempt, "code");
   const std::string worker = text_at(attempt, "worker");
@@ -95,13 +95,15 @@ std::string run_summary(ApiClient& api, const object& run, const DagPlan& plan, 
     if (item.is_object()) out += failed_task(api, item.get_object(), plan, look);
   }
   const auto shown = static_cast<std::int64_t>(items.size());
-  if (failed > shown) out += fmt::format("  ... and {} more failed tasks\n", failed - shown);
+  if (failed > shown)
+    out += fmt::format("  ... and {}\n",
+                       counted(static_cast<std::uint64_t>(failed - shown), "more failed task"));
   if (items.empty() || !items[0].is_object()) return out;
   const std::string first =
       task_name(plan, static_cast<std::uint32_t>(number_at(items[0].get_object(), "index")));
   return out +
-         fmt::format("see more:  vortex logs {0}/{1}    run them again:  vortex runs retry {0}\n",
-                     id, first);
+         fmt::format("Show the output:  vortex logs {0}/{1}    Retry:  vortex runs retry {0}\n", id,
+                     first);
 }
 
 }  // namespace vortex::cli

@@ -104,7 +104,7 @@ void RunWatch::on_link(Link link, const std::string& detail) {
     screen_.note(fmt::format("lost the controller ({}); the run continues, reconnecting", detail));
   }
   if (link == Link::kUp && std::exchange(lost_, false)) {
-    screen_.note(fmt::format("connected again to {}", detail));
+    screen_.note(fmt::format("reconnected to {}", detail));
   }
   read_again_ = true;
   next_read_.cancel();
@@ -186,7 +186,7 @@ asio::awaitable<void> RunWatch::read_on(ProgressModel& model) {
     const bool answered = co_await read_once(model);
     if (over_) co_return;
     if (!answered && !std::exchange(lost_, true)) {
-      screen_.note("no controller answers; the run continues, trying again");
+      screen_.note("no controller answers; the run continues, retrying");
     }
     const Duration took = boot_clock_now() - begin;
     const Duration calm = std::max(kReadEvery, took * kReadShare);

@@ -10,6 +10,7 @@
 #include "cli/arguments.h"
 #include "cli/command_spec.h"
 #include "cli/confirm.h"
+#include "cli/human.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
 #include "cli/progress.h"
@@ -23,16 +24,16 @@ using Texts = std::vector<std::string>;
 struct Verb {
   const char* name;  // also the end of the path
   const char* help;
-  const char* done;  // "run {} is paused"
+  const char* done;  // "Run {} paused"
   enum class Danger : bool { kNo, kYes } danger;
 };
 
 constexpr Verb kVerbs[] = {
-    {"cancel", "Stop what runs of it and start nothing more", "run {} is being cancelled",
+    {"cancel", "Cancel runs: stop running tasks and start no more", "Cancelling run {}",
      Verb::Danger::kYes},
-    {"pause", "Hand out no more of its tasks; what runs goes on", "run {} is paused",
+    {"pause", "Pause runs: start no more tasks; running ones continue", "Run {} paused",
      Verb::Danger::kNo},
-    {"resume", "Hand out its tasks again", "run {} goes on", Verb::Danger::kNo},
+    {"resume", "Resume paused runs", "Run {} resumed", Verb::Danger::kNo},
 };
 
 ExitCode act_on_runs(const Context& context, const Verb& verb, const Texts& texts) {
@@ -61,7 +62,7 @@ struct Again {
 
 ExitCode nothing_failed(const std::string& id) {
   complain(fmt::format("run {} has no failed tasks", id),
-           fmt::format("`vortex runs rerun {}` makes a new run of the same DAG", id));
+           fmt::format("`vortex runs rerun {}` starts a new run of the same DAG", id));
   return ExitCode::kConflict;
 }
 
@@ -88,7 +89,7 @@ ExitCode retry(const Context& context, const Again& again) {
   } else if (context.output == Output::kName) {
     for (const auto& task : tasks->items) print(text_at(task.as_object(), "id") + "\n");
   } else if (!context.quiet) {
-    talk(fmt::format("{} tasks of run {} run again", tasks->items.size(), id));
+    talk(fmt::format("Retrying {} of run {}", counted(tasks->items.size(), "failed task"), id));
   }
   return again.watch ? watch_run(context, **api, id, {}) : ExitCode::kOk;
 }
@@ -109,7 +110,7 @@ ExitCode rerun(const Context& context, const Again& again) {
   const auto made = (*api)->call(std::move(request));
   if (!made) return report(made.error());
   const std::string fresh = text_at(made->object(), "id");
-  if (!context.quiet) talk(fmt::format("run {} is made like {}", fresh, id));
+  if (!context.quiet) talk(fmt::format("Started {} as a rerun of {}", fresh, id));
   show_one(context, made->json, {fresh, fresh + "\n"});
   return again.watch ? watch_run(context, **api, fresh, {}) : ExitCode::kOk;
 }
@@ -117,14 +118,14 @@ ExitCode rerun(const Context& context, const Again& again) {
 void add_again(CommandSpec runs, Command& chosen) {
   auto again = std::make_shared<Again>();
   CommandSpec failed = runs.command(
-      "retry", "Run every failed task of it again, and what was skipped because of them");
+      "retry", "Retry all failed tasks of a run, and the tasks skipped because of them");
   failed.option("run", again->run, kRunHelp).required();
-  failed.flag("--watch", again->watch, "And follow it until it ends");
+  failed.flag("--watch", again->watch, "Watch the run until it ends");
   failed.example("vortex runs retry @last-failed --watch");
   failed.on_chosen(chosen, [again](Context& c) { return retry(c, *again); });
-  CommandSpec anew = runs.command("rerun", "Make a new run of the same DAG with the same params");
+  CommandSpec anew = runs.command("rerun", "Start a new run with the same DAG and params");
   anew.option("run", again->run, kRunHelp).required();
-  anew.flag("--watch", again->watch, "And follow it until it ends");
+  anew.flag("--watch", again->watch, "Watch the run until it ends");
   anew.example("vortex runs rerun r42 --watch");
   anew.on_chosen(chosen, [again](Context& c) { return rerun(c, *again); });
 }

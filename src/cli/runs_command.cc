@@ -142,11 +142,13 @@ ExitCode watch(const Context& context, const Watched& watched) {
 
 void add_list(CommandSpec runs, Command& chosen) {
   auto filter = std::make_shared<Filter>();
-  CommandSpec command = runs.command("list", "Runs, newest first");
-  command.option("--state", filter->state, "Running, Completed, Failed or Cancelled")
+  CommandSpec command = runs.command("list", "List runs, newest first");
+  command
+      .option("--state", filter->state,
+              "Only runs in this state: Running, Completed, Failed or Cancelled")
       .value_name("STATE");
   command.option("--dag", filter->dag, "Only runs of the DAG with this name").value_name("NAME");
-  command.option("--label", filter->labels, "Only runs with this label; may be repeated")
+  command.option("--label", filter->labels, "Only runs with this label; repeat for more")
       .value_name("KEY=VALUE")
       .one_word();
   add_list_options(command, filter->page);
@@ -157,18 +159,18 @@ void add_list(CommandSpec runs, Command& chosen) {
 void add_watch(CommandSpec runs, Command& chosen) {
   auto shown = std::make_shared<Watched>();
   CommandSpec command =
-      runs.command("watch", "Follow a run with progress bars until it ends; exit 8 when it failed");
+      runs.command("watch", "Watch a run with progress bars until it ends; exit 8 if it fails");
   command.option("run", shown->run, kRunHelp).required();
-  command.duration("--timeout", shown->options.limit, "Stop watching after this (exit 9)");
+  command.duration("--timeout", shown->options.limit, "Stop watching after this long (exit 9)");
   command.example("vortex runs watch @last");
   command.on_chosen(chosen, [shown](Context& c) { return watch(c, *shown); });
 
   auto silent = std::make_shared<Watched>();
   silent->options.view = WatchView::kSilent;
-  CommandSpec wait =
-      runs.command("wait", "Wait until a run ends; exit 0, 8 failed, 10 cancelled, 9 not in time");
+  CommandSpec wait = runs.command(
+      "wait", "Wait until a run ends; exit 0 if completed, 8 failed, 10 cancelled, 9 timed out");
   wait.option("run", silent->run, kRunHelp).required();
-  wait.duration("--timeout", silent->options.limit, "Give up after this (exit 9)");
+  wait.duration("--timeout", silent->options.limit, "Give up after this long (exit 9)");
   wait.example("vortex runs wait r42 --timeout 10m");
   wait.on_chosen(chosen, [silent](Context& c) { return watch(c, *silent); });
 }
@@ -177,12 +179,12 @@ void add_watch(CommandSpec runs, Command& chosen) {
 
 void add_runs(CommandSpec app, Command& chosen) {
   CommandSpec runs =
-      app.command("runs", "Runs: list, show, watch, wait, cancel, retry, ...").group(kLook);
+      app.command("runs", "Manage runs: list, show, watch, wait, cancel, retry").group(kLook);
   runs.needs_command();
   runs.example("vortex runs list\nvortex runs watch @last");
   add_list(runs, chosen);
   auto text = std::make_shared<std::string>();
-  CommandSpec one = runs.command("show", "One run");
+  CommandSpec one = runs.command("show", "Show a run");
   one.option("run", *text, kRunHelp).required();
   one.example("vortex runs show @last-failed");
   one.on_chosen(chosen, [text](Context& c) { return show(c, *text); });

@@ -36,7 +36,7 @@ constexpr ListColumn kTimingColumns[] = {
     {"AT WORST",
      [](const object& o, const Look&) {
        const std::int64_t worst = number_at(o, "worst_ms");
-       return Cell{worst == 0 ? "at once" : human_duration(millis(worst)), Tone::kStrong};
+       return Cell{worst == 0 ? "immediate" : human_duration(millis(worst)), Tone::kStrong};
      },
      Align::kRight},
     {"WHAT HAPPENED", [](const object& o, const Look&) { return plain_cell(o, "what"); },
@@ -62,14 +62,14 @@ ExitCode timings(const Context& context) {
 }  // namespace
 
 void add_status(CommandSpec app, Command& chosen) {
-  CommandSpec command = app.command("status", "The system in one screen").group(kLook);
+  CommandSpec command = app.command("status", "Show the whole system on one screen").group(kLook);
   command.example("vortex status");
   command.on_chosen(chosen, status);
 }
 
 void add_timings(CommandSpec app, Command& chosen) {
   CommandSpec command =
-      app.command("timings", "How long until a dead worker's task runs again, per kind of evidence")
+      app.command("timings", "Show the worst-case recovery time for each kind of evidence")
           .group(kLook);
   command.example("vortex timings -o wide");
   command.on_chosen(chosen, timings);

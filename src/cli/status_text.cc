@@ -37,15 +37,16 @@ std::string status_text(const object& status, const Look& look) {
     out += fmt::format("{}  {}\n", paint(fmt::format("{:<12}", name), Tone::kDim, look), value);
   };
   line("controller", fmt::format("{} ({}), version {}, up {}", text_at(status, "id"),
-                                 leads ? "leads" : "stands by", text_at(status, "version"),
+                                 leads ? "leader" : "standby", text_at(status, "version"),
                                  human_duration(seconds(number_at(status, "uptime_seconds")))));
   line("workers", counts_text(object_at(status, "workers"), look));
   line("tasks", counts_text(object_at(status, "tasks"), look));
-  line("re-queued", fmt::format("{} in the last hour", number_at(status, "requeued_last_hour")));
+  line("requeued", fmt::format("{} in the last hour", number_at(status, "requeued_last_hour")));
   line("dead letters",
        dead == 0 ? "none" : paint(fmt::format("{} open: vortex dlq list", dead), Tone::kBad, look));
   if (brake) {
-    line("brake", paint("engaged: silence alone takes no tasks back right now", Tone::kWarn, look));
+    line("brake",
+         paint("engaged: silence alone does not reclaim tasks right now", Tone::kWarn, look));
   }
   return out;
 }

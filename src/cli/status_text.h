@@ -1,6 +1,6 @@
 #pragma once
-// The system in one screen, made of the answer of /api/status. Used by `status` and `top`.
-// Pure functions.
+// Show the whole system on one screen, made of the answer of /api/status. Used by `status` and
+// `top`. Pure functions.
 
 #include <string>
 

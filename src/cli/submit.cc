@@ -24,7 +24,7 @@ std::expected<Pair, ExitCode> split(const std::string& text, std::string_view fl
   if (equals != std::string::npos && equals > 0) {
     return Pair{text.substr(0, equals), text.substr(equals + 1)};
   }
-  complain(fmt::format("{} wants NAME=VALUE, not '{}'", flag, text));
+  complain(fmt::format("{} expects NAME=VALUE, not '{}'", flag, text));
   return std::unexpected(ExitCode::kUsage);
 }
 
@@ -44,7 +44,7 @@ std::expected<std::string, ExitCode> typed(const DagSpec& spec, const Pair& para
     for (const ParamSpec& known : spec.params) names.emplace_back(known.name);
     const std::string_view near = nearest_name(param.name, names);
     complain(fmt::format("'{}' has no param '{}'", spec.name, param.name),
-             near.empty() ? fmt::format("it has: {}", fmt::join(names, ", "))
+             near.empty() ? fmt::format("available params: {}", fmt::join(names, ", "))
                           : fmt::format("did you mean '{}'?", near));
     return std::unexpected(ExitCode::kInvalid);
   }

@@ -80,7 +80,7 @@ std::string command_text(const object& command) {
 }
 
 void add_counters(Record& record, const object& task) {
-  record.add("tries", fmt::format("{}: {} failed, {} crashed, {} stalled, {} given back",
+  record.add("tries", fmt::format("{}: {} failed, {} crashed, {} stalled, {} released",
                                   number_at(task, "attempts"), number_at(task, "failures"),
                                   number_at(task, "crashes"), number_at(task, "stalls"),
                                   number_at(task, "releases")));
@@ -165,7 +165,7 @@ ExitCode explain(const Context& context, const std::string& text) {
   record.add("task", *id).add("state", state.text, state.tone);
   record.add("reason", text_at(o, "reason"), Tone::kStrong);
   for (const auto& detail : list_at(o, "details")) record.add("", text_of(detail));
-  record.add("moves when", text_at(o, "moves_when"));
+  record.add("changes when", text_at(o, "moves_when"));
   if (time_at(o, "moves_at")) record.add("at", time_cell(o, "moves_at", look).text);
   return show_one(context, why->json, {*id, record.text(look)});
 }
@@ -186,19 +186,21 @@ ExitCode act_on_tasks(const Context& context, TaskAct what, const Texts& texts) 
     const std::string verb = cancel ? "cancel" : "retry";
     acts.push_back(
         {post_request(fmt::format("/api/tasks/{}/{}", escaped(*id), verb)), *id,
-         fmt::format(fmt::runtime(cancel ? "task {} is being cancelled" : "task {} runs again"),
-                     *id)});
+         fmt::format(fmt::runtime(cancel ? "Cancelling task {}" : "Retrying task {}"), *id)});
   }
   return act_on_all(context, **api, std::move(acts));
 }
 
 void add_list(CommandSpec tasks, Command& chosen) {
   auto filter = std::make_shared<Filter>();
-  CommandSpec command = tasks.command("list", "Tasks, of one run or of all");
+  CommandSpec command = tasks.command("list", "List tasks of one run or of all runs");
   command.option("run", filter->run, kRunHelp);
-  command.option("--state", filter->state, "Waiting, Queued, Scheduled, Running, Failed, ...")
+  command
+      .option("--state", filter->state,
+              "Only tasks in this state: Waiting, Queued, Scheduled, Running, Failed, ...")
       .value_name("STATE");
-  command.option("--node", filter->node, "Only tasks of this name; with a run").value_name("NAME");
+  command.option("--node", filter->node, "Only tasks with this name; requires a run")
+      .value_name("NAME");
   command.option("--worker", filter->worker, "Only tasks that this worker holds").value_name("ID");
   add_list_options(command, filter->page);
   command.example("vortex tasks list @last --state Failed\nvortex tasks list --worker w1");
@@ -209,25 +211,25 @@ void add_list(CommandSpec tasks, Command& chosen) {
 
 void add_tasks(CommandSpec app, Command& chosen) {
   CommandSpec tasks =
-      app.command("tasks", "Tasks: list, show, explain, retry, cancel").group(kLook);
+      app.command("tasks", "Manage tasks: list, show, explain, retry, cancel").group(kLook);
   tasks.needs_command();
   tasks.example("vortex tasks explain @last/resize[3]");
   add_list(tasks, chosen);
   auto text = std::make_shared<std::string>();
-  CommandSpec one = tasks.command("show", "One task and all its attempts");
+  CommandSpec one = tasks.command("show", "Show a task and all of its attempts");
   one.option("task", *text, kTaskHelp).required();
   one.example("vortex tasks show r42-L1-7");
   one.on_chosen(chosen, [text](Context& c) { return show(c, *text); });
-  CommandSpec why = tasks.command("explain", "Why it is where it is, what would move it");
+  CommandSpec why = tasks.command("explain", "Explain a task's state and what it is waiting for");
   why.option("task", *text, kTaskHelp).required();
   why.example("vortex tasks explain @last/report");
   why.on_chosen(chosen, [text](Context& c) { return explain(c, *text); });
   auto texts = std::make_shared<Texts>();
-  CommandSpec again = tasks.command("retry", "Run failed tasks again");
+  CommandSpec again = tasks.command("retry", "Retry failed tasks");
   again.option("task", *texts, kTaskHelp).required();
   again.example("vortex tasks retry r42-L1-7");
   again.on_chosen(chosen, [texts](Context& c) { return act_on_tasks(c, TaskAct::kRetry, *texts); });
-  CommandSpec stop = tasks.command("cancel", "Stop tasks");
+  CommandSpec stop = tasks.command("cancel", "Cancel tasks");
   stop.option("task", *texts, kTaskHelp).required();
   stop.example("vortex tasks cancel r42-L1-7 --yes");
   stop.on_chosen(chosen, [texts](Context& c) { return act_on_tasks(c, TaskAct::kCancel, *texts); });

@@ -50,11 +50,11 @@ ExitCode create_offline(Context& context, const Options& options, Role role) {
   const std::string secret = api::mint_token();
   const TokenRow row{options.name, role, api::hash_token(secret), wall_clock_now(), false};
   if (const auto done = write_row(loaded->settings.database.path, row); !done) {
-    complain(done.error().detail, "while a controller runs, leave --offline out");
+    complain(done.error().detail, "omit --offline while a controller is running");
     return ExitCode::kFailed;
   }
-  talk(fmt::format("token '{}' with role {}: shown once, kept only as a hash", options.name,
-                   options.role));
+  talk(fmt::format("Token '{}' with role {}; it is shown only once and stored as a hash",
+                   options.name, options.role));
   print(secret + "\n");
   return ExitCode::kOk;
 }
@@ -88,8 +88,8 @@ ExitCode create(Context& context, const Options& options) {
   if (!made) return report(made.error());
   const std::string secret = text_at(made->object(), "secret");
   if (!wants_json(context) && !context.quiet) {
-    talk(fmt::format("token '{}' with role {}: shown once, kept only as a hash", options.name,
-                     options.role));
+    talk(fmt::format("Token '{}' with role {}; it is shown only once and stored as a hash",
+                     options.name, options.role));
   }
   return show_one(context, made->json, {options.name, secret + "\n"});
 }
@@ -99,32 +99,30 @@ ExitCode revoke(const Context& context, const std::string& name) {
   if (!api) return api.error();
   if (const auto no = confirm(context, fmt::format("revoke the token {}", name))) return *no;
   ApiRequest request{net::Method::kDelete, "/api/tokens/" + escaped(name), {}, {}, {}};
-  return act(context, **api,
-             {std::move(request), name, fmt::format("token {} opens nothing any more", name)});
+  return act(context, **api, {std::move(request), name, fmt::format("Token {} revoked", name)});
 }
 
 }  // namespace
 
 void add_tokens(CommandSpec app, Command& chosen) {
-  CommandSpec tokens =
-      app.command("tokens", "Tokens: who may talk to the controller").group(kOperate);
+  CommandSpec tokens = app.command("tokens", "Manage access tokens").group(kOperate);
   tokens.needs_command();
   tokens.example("vortex tokens create ci --role submitter");
   auto options = std::make_shared<Options>();
-  CommandSpec make = tokens.command("create", "Make a token; its secret is shown once");
-  make.option("name", options->name, "What to call it").required();
-  make.option("--role", options->role, "viewer, submitter, operator, worker or admin")
+  CommandSpec make = tokens.command("create", "Create a token; its secret is shown only once");
+  make.option("name", options->name, "Name of the token").required();
+  make.option("--role", options->role, "Role: viewer, submitter, operator, worker or admin")
       .value_name("ROLE")
       .shows_default();
   make.flag("--offline", options->offline,
-            "Write into the database file itself; no controller may be running on it");
+            "Write directly to the database file; no controller may be using it");
   make.example("vortex tokens create first --role admin --offline > admin.token");
   make.on_chosen(chosen, [options](Context& context) { return create(context, *options); });
-  CommandSpec all = tokens.command("list", "The tokens there are");
+  CommandSpec all = tokens.command("list", "List tokens");
   all.example("vortex tokens list");
   all.on_chosen(chosen, [](Context& c) { return list_whole(c, kTokens, "/api/tokens"); });
-  CommandSpec end = tokens.command("revoke", "End a token at once");
-  end.option("name", options->name, "Which one").required();
+  CommandSpec end = tokens.command("revoke", "Revoke a token immediately");
+  end.option("name", options->name, "Name of the token").required();
   end.example("vortex tokens revoke ci --yes");
   end.on_chosen(chosen, [options](Context& c) { return revoke(c, options->name); });
 }

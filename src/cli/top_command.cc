@@ -151,7 +151,7 @@ class Top {
 
 ExitCode top(const Context& context, Duration every) {
   if (!is_terminal(STDIN_FILENO) || !is_terminal(STDOUT_FILENO)) {
-    complain("`vortex top` needs a terminal", "elsewhere use `vortex status`");
+    complain("`vortex top` needs a terminal", "use `vortex status` instead");
     return ExitCode::kUsage;
   }
   const auto api = ApiClient::open(context);
@@ -161,7 +161,7 @@ ExitCode top(const Context& context, Duration every) {
   if (!first) return report(first.error());
   const int keys = open_keys();
   if (keys < 0) {
-    complain("the keys of the terminal cannot be read", "elsewhere use `vortex status`");
+    complain("cannot read keys from the terminal", "use `vortex status` instead");
     return ExitCode::kFailed;
   }
   return Top(context, **api, every, keys).run();
@@ -172,8 +172,8 @@ ExitCode top(const Context& context, Duration every) {
 void add_top(CommandSpec app, Command& chosen) {
   auto every = std::make_shared<Duration>(seconds(1));
   CommandSpec command =
-      app.command("top", "The system live on the whole screen; q ends it").group(kLook);
-  command.duration("--every", *every, "How often it is read");
+      app.command("top", "Show the system live on the full screen; press q to quit").group(kLook);
+  command.duration("--every", *every, "Refresh interval");
   command.example("vortex top --every 500ms");
   command.on_chosen(chosen, [every](Context& c) { return top(c, *every); });
 }

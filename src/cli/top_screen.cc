@@ -98,12 +98,12 @@ std::string top_frame(const TopSeen& seen, std::size_t rows, Look look) {
   Lines runs = run_lines(seen.runs, look);
   const std::size_t for_runs =
       std::clamp<std::size_t>(runs.size(), 1, std::max<std::size_t>(left / 2, 1));
-  if (runs.empty()) runs.emplace_back("no run is under way");
+  if (runs.empty()) runs.emplace_back("no active runs");
   add_section(out, paint("RUNS", Tone::kStrong, look), std::move(runs), for_runs);
   add_section(out, paint("WORKERS", Tone::kStrong, look), worker_lines(seen.workers, look),
               std::max<std::size_t>(left - std::min(left, for_runs), 2));
   out.emplace_back();
-  out.push_back(paint("q: quit   space: read now", Tone::kDim, look));
+  out.push_back(paint("q: quit   space: refresh", Tone::kDim, look));
   if (out.size() > rows) out.resize(rows);
   std::string frame = "\x1b[H";
   for (std::size_t i = 0; i < out.size(); ++i) {

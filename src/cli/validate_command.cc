@@ -24,7 +24,7 @@ ExitCode validate(const Context& context, const ValidateFlags& flags) {
     return ExitCode::kOk;
   }
   if (flags.files.empty()) {
-    complain("no file is given", "vortex validate FILE...");
+    complain("no file given", "vortex validate FILE...");
     return ExitCode::kUsage;
   }
   const auto files = dag_files_of(flags.files);
@@ -50,13 +50,13 @@ ExitCode validate(const Context& context, const ValidateFlags& flags) {
 }  // namespace
 
 void add_validate(CommandSpec app, Command& chosen) {
-  CommandSpec command = app.command("validate",
-                                    "Check DAG files without a controller: "
-                                    "line, column and fix of every mistake");
+  CommandSpec command = app.command(
+      "validate",
+      "Check DAG files without a controller and show the line, column and fix of every error");
   command.group(kRunThings);
   auto flags = std::make_shared<ValidateFlags>();
   command.option("file", flags->files, "DAG files (YAML or JSON), or directories of them");
-  command.flag("--schema", flags->schema, "Print the JSON Schema of DAG files, for editors");
+  command.flag("--schema", flags->schema, "Print the JSON Schema of DAG files for editors");
   command.example(
       "vortex validate thumbs.yaml\n"
       "vortex validate dags/\n"

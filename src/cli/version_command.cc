@@ -11,7 +11,7 @@
 namespace vortex::cli {
 
 void add_version(CommandSpec app, Command& chosen) {
-  CommandSpec command = app.command("version", "Which vortex this is").group(kOperate);
+  CommandSpec command = app.command("version", "Print the version").group(kOperate);
   command.example("vortex version -o json");
   command.on_chosen(chosen, [](Context& context) {
     const std::string text(version());

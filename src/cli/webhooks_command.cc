@@ -88,8 +88,8 @@ ExitCode create(const Context& context, const Options& options) {
   if (!made) return report(made.error());
   if (!wants_json(context) && !context.quiet) {
     talk(
-        fmt::format("webhook '{}' is told of {}; every message is signed with this secret, shown "
-                    "once\ntry it: vortex webhooks test {}",
+        fmt::format("Webhook '{}' receives {}. Messages are signed with this secret, which is "
+                    "shown only once.\nTest it with: vortex webhooks test {}",
                     options.name, kinds_of(made->object()), options.name));
   }
   return show_one(context, made->json, {options.name, text_at(made->object(), "secret") + "\n"});
@@ -112,13 +112,13 @@ ExitCode try_out(const Context& context, const std::string& name) {
   const object& o = tried->object();
   if (flag_at(o, "taken")) {
     return show_one(context, tried->json,
-                    {name, fmt::format("it took the test message: {} after {} ms\n",
+                    {name, fmt::format("The receiver accepted the test message: {} after {} ms\n",
                                        text_at(o, "status"), text_at(o, "took_ms"))});
   }
   if (wants_json(context)) show_one(context, tried->json, {name, {}});
-  complain(fmt::format("the receiver of webhook {} did not take the test message: {}", name,
+  complain(fmt::format("the receiver of webhook {} did not accept the test message: {}", name,
                        text_at(o, "trouble")),
-           fmt::format("`vortex webhooks show {}` shows its address", name));
+           fmt::format("`vortex webhooks show {}` shows its URL", name));
   return ExitCode::kFailed;
 }
 
@@ -127,23 +127,21 @@ ExitCode erase(const Context& context, const std::string& name) {
   if (!api) return api.error();
   if (const auto no = confirm(context, fmt::format("delete the webhook {}", name))) return *no;
   ApiRequest request{net::Method::kDelete, path_of(name), {}, {}, {}};
-  return act(context, **api,
-             {std::move(request), name, fmt::format("webhook {} is told nothing any more", name)});
+  return act(context, **api, {std::move(request), name, fmt::format("Webhook {} deleted", name)});
 }
 
 void add_create(CommandSpec webhooks, const std::shared_ptr<Options>& options, Command& chosen) {
   CommandSpec make =
-      webhooks.command("create", "Tell events to an address; its secret is shown once");
-  make.option("name", options->name, "What to call it").required();
-  make.option("url", options->url, "http:// or https:// address that is called with POST")
-      .required();
+      webhooks.command("create", "Send events to a URL; the secret is shown only once");
+  make.option("name", options->name, "Name of the webhook").required();
+  make.option("url", options->url, "http:// or https:// URL to POST to").required();
   make.option("--kind", options->kinds,
-              "Kind of event, may be repeated (default: run_complete, the end of every run)")
+              "Kind of event; repeat for more (default: run_complete, the end of every run)")
       .value_name("KIND")
       .one_word();
   make.option("--dag", options->dag, "Only events of runs of this DAG").value_name("DAG");
   make.option("--after", options->after,
-              "Begin after this event, as far as it is kept (default: now)")
+              "Start after this event, if it is still kept (default: now)")
       .value_name("SEQ");
   make.example(
       "vortex webhooks create ci https://ci.example.org/vortex > ci.secret\n"
@@ -155,25 +153,24 @@ void add_create(CommandSpec webhooks, const std::shared_ptr<Options>& options, C
 
 void add_webhooks(CommandSpec app, Command& chosen) {
   CommandSpec webhooks =
-      app.command("webhooks", "Webhooks: who is told when runs end").group(kOperate);
+      app.command("webhooks", "Manage webhooks: get notified when runs end").group(kOperate);
   webhooks.needs_command();
   webhooks.example("vortex webhooks create ci https://ci.example.org/vortex");
   auto options = std::make_shared<Options>();
   add_create(webhooks, options, chosen);
-  CommandSpec all = webhooks.command("list", "The webhooks there are, and how they do");
+  CommandSpec all = webhooks.command("list", "List webhooks and their status");
   all.example("vortex webhooks list");
   all.on_chosen(chosen, [](Context& c) { return list_whole(c, kWebhooks, "/api/webhooks"); });
   const auto one = [&](const char* name, const char* help, const char* example,
                        ExitCode (*run)(const Context&, const std::string&)) {
     CommandSpec command = webhooks.command(name, help);
-    command.option("name", options->name, "Which one").required();
+    command.option("name", options->name, "Name of the webhook").required();
     command.example(example);
     command.on_chosen(chosen, [options, run](Context& c) { return run(c, options->name); });
   };
-  one("show", "One webhook: how far it has come, and what is wrong", "vortex webhooks show ci",
-      show);
-  one("test", "Tell the receiver a test event, once and now", "vortex webhooks test ci", try_out);
-  one("delete", "Tell it nothing any more", "vortex webhooks delete ci --yes", erase);
+  one("show", "Show a webhook, its progress and its problems", "vortex webhooks show ci", show);
+  one("test", "Send one test event now", "vortex webhooks test ci", try_out);
+  one("delete", "Delete a webhook", "vortex webhooks delete ci --yes", erase);
 }
 
 }  // namespace vortex::cli

@@ -100,8 +100,7 @@ class Checker {
   std::optional<std::string> keep_alive() {
     if (flags_.listen || (worker_ && worker_->is_alive())) return std::nullopt;
     if (worker_) {
-      talk(fmt::format("the worker ended with exit code {}; starting it again",
-                       worker_->exit_code()));
+      talk(fmt::format("the worker exited with code {}; restarting it", worker_->exit_code()));
     }
     local::ProcessConfig config;
     for (std::string word : flags_.command) {
@@ -113,7 +112,7 @@ class Checker {
     config.environment = {"VORTEX_SERVER=" + stage_.url()};
     const std::size_t calls = stage_.record().calls.size();
     auto started = local::Process::spawn(config);
-    if (!started) return "the worker cannot be started: " + started.error();
+    if (!started) return "cannot start the worker: " + started.error();
     worker_ = *std::move(started);
     if (!judged_.empty()) {
       stage_.until([&](const check::Record& record) { return record.calls.size() > calls; },
@@ -184,20 +183,20 @@ class Checker {
 
 ExitCode check_worker(const Context& context, const CheckFlags& flags) {
   if (flags.command.empty() == !flags.listen) {
-    complain("give either a command behind -- or --listen",
+    complain("pass either a command after -- or --listen",
              "vortex worker-check -- ./my-worker {url}");
     return ExitCode::kUsage;
   }
   for (const std::string& id : flags.only) {
     const auto rules = rules_in_order();
     if (std::ranges::none_of(rules, [&](const check::Rule* rule) { return rule->id == id; })) {
-      complain(fmt::format("there is no rule '{}'", id), "run without --rule to see them all");
+      complain(fmt::format("unknown rule '{}'", id), "run without --rule to see all rules");
       return ExitCode::kUsage;
     }
   }
   const auto stage = check::Stage::open({}, flags.port);
   if (!stage) {
-    complain(stage.error(), "choose another --port, or none");
+    complain(stage.error(), "choose another --port, or omit it");
     return ExitCode::kFailed;
   }
   return Checker(context, flags, **stage).run();
@@ -208,14 +207,14 @@ ExitCode check_worker(const Context& context, const CheckFlags& flags) {
 void add_worker_check(CommandSpec app, Command& chosen) {
   const auto flags = std::make_shared<CheckFlags>();
   CommandSpec check =
-      app.command("worker-check", "Test a worker that you wrote against every rule of the exchange")
+      app.command("worker-check", "Test your own worker against every rule of the protocol")
           .group(kOperate);
   check.option("command", flags->command,
-               "The worker and its arguments, behind --; {url} stands for the controller's URL, "
-               "which is in VORTEX_SERVER as well");
+               "The worker and its arguments, after --; {url} is replaced by the controller's URL, "
+               "which is also in VORTEX_SERVER");
   check.flag("--listen", flags->listen, "Print the URL and wait for a worker started by hand");
   check.option("--port", flags->port, "Port on 127.0.0.1 to listen on (default: any free one)");
-  check.option("--rule", flags->only, "Check only this rule; may be repeated").one_word();
+  check.option("--rule", flags->only, "Check only this rule; repeat for more").one_word();
   check.example(
       "vortex worker-check -- examples/worker.sh {url}\n"
       "vortex worker-check --listen --port 9000");

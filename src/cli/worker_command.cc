@@ -76,7 +76,7 @@ std::optional<std::pair<std::string, std::string>> split_pair(const std::string&
                                                               const char* flag) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
-    complain(fmt::format("{} wants NAME=VALUE, not '{}'", flag, text));
+    complain(fmt::format("{} expects NAME=VALUE, not '{}'", flag, text));
     return std::nullopt;
   }
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
@@ -144,7 +144,7 @@ bool find_folders(const WorkerFlags& flags, worker::WorkerOptions& options) {
   const auto whole = std::filesystem::canonical(root, fault);
   if (fault || !std::filesystem::is_directory(whole, fault)) {
     complain(fmt::format("worker.container_root: {} is not a directory", root),
-             "give the folder of an unpacked image");
+             "pass the directory of an unpacked image");
     return false;
   }
   root = whole.string();
@@ -156,9 +156,9 @@ bool health_ports_fit(const WorkerFlags& flags, const WorkerSettings& settings) 
   constexpr std::uint32_t kPortLast = 65'535;
   const std::uint32_t first = settings.health_port;
   if (first == 0 || first + flags.count - 1 <= kPortLast) return true;
-  complain(fmt::format("worker.health_port: {} workers from port {} on go beyond {}", flags.count,
-                       first, kPortLast),
-           "give a lower port, or 0 for any free ones");
+  complain(fmt::format("worker.health_port: {} workers starting at port {} exceed port {}",
+                       flags.count, first, kPortLast),
+           "use a lower port, or 0 for any free ports");
   return false;
 }
 
@@ -254,46 +254,48 @@ void add_hidden(CommandSpec command, WorkerFlags& flags) {
 }  // namespace
 
 void add_worker(CommandSpec app, Command& chosen) {
-  CommandSpec command = app.command("worker",
-                                    "Run workers on this machine: a supervisor "
-                                    "and the processes it keeps alive");
+  CommandSpec command = app.command("worker", "Run workers on this machine, supervised");
   command.group(kRunThings);
   auto flags = std::make_shared<WorkerFlags>();
-  command.option("--name", flags->name, "Workers are NAME-1, NAME-2, ... (default: host name)");
-  command.option("--count", flags->count, "How many worker processes to keep")
+  command.option("--name", flags->name, "Name workers NAME-1, NAME-2, ... (default: host name)");
+  command.option("--count", flags->count, "Number of worker processes")
       .between(1, 1000)
       .shows_default();
-  command.option("--slots", flags->slots, "Tasks at once in each (default: number of cores)")
+  command.option("--slots", flags->slots, "Concurrent tasks per worker (default: number of cores)")
       .between(1, 10'000);
-  command.option("--queue", flags->queues, "Take work of this queue; repeat for more")
+  command.option("--queue", flags->queues, "Take tasks from this queue; repeat for more")
       .default_text("default");
-  command.option("--label", flags->labels, "NAME=VALUE that tasks may require; repeat for more");
-  command.option("--runtime", flags->runtimes, "Runtime that tasks may require");
-  command.option("--cpu", flags->cpu, "Cores to share out (default: not rationed)");
-  command.option("--memory", flags->memory, "Memory to share out, as 8GiB");
-  command.option("--resource", flags->named, "NAME=AMOUNT of anything else to share out");
-  command.option("--zone", flags->zone, "Zone, for finding it");
-  command.option("--group", flags->group, "Group, for finding it");
-  command.option("--state-dir", flags->state_dir, "What must be cleaned up after a crash")
+  command.option("--label", flags->labels,
+                 "Label that tasks can require, NAME=VALUE; repeat for more");
+  command.option("--runtime", flags->runtimes, "Runtime that tasks can require");
+  command.option("--cpu", flags->cpu, "CPU cores for tasks (default: unlimited)");
+  command.option("--memory", flags->memory, "Memory for tasks, such as 8GiB");
+  command.option("--resource", flags->named, "Custom resource for tasks, NAME=AMOUNT");
+  command.option("--zone", flags->zone, "Zone, for display and filtering");
+  command.option("--group", flags->group, "Group, for display and filtering");
+  command
+      .option("--state-dir", flags->state_dir,
+              "Directory for what must be cleaned up after a crash")
       .default_text(default_state_dir());
-  command.option("--work-dir", flags->work_dir, "Files of tasks").default_text(default_work_dir());
+  command.option("--work-dir", flags->work_dir, "Directory for the files of tasks")
+      .default_text(default_work_dir());
   command
       .option("--launcher", flags->launcher,
-              "Start worker processes plainly (subprocess) or each in a container of its own")
+              "Start each worker as a subprocess or in its own container")
       .value_name("WORD")
       .default_text("subprocess");
   command
       .option("--container-root", flags->container_root,
-              "Root of tasks in a container, such as an unpacked image (default: the machine's)")
+              "Root directory of tasks in a container, such as an unpacked image (default: the "
+              "machine's)")
       .value_name("DIR");
   command
-      .option(
-          "--health-address", flags->health_address,
-          "Answer /health, /livez and /readyz here (default: the address facing the controller)")
+      .option("--health-address", flags->health_address,
+              "Address for /health, /livez and /readyz (default: the one facing the controller)")
       .value_name("ADDRESS");
   command
       .option("--health-port", flags->health_port,
-              "Port of NAME-1 for these; NAME-2 has the next one (default: any free port)")
+              "Health port of NAME-1; NAME-2 uses the next one (default: any free port)")
       .value_name("PORT");
   add_hidden(command, *flags);
   command.example(

@@ -124,12 +124,15 @@ std::string record_of(const object& worker, const Look& look) {
   record.add("state", state.text, state.tone);
   if (note.text != "-") record.add("note", note.text, note.tone);
   record.add("holds", load_cell(worker, look).text + " slots");
-  record.add("attempts", fmt::format("{} completed of {} ended", number_at(worker, "completed"),
+  record.add("attempts", fmt::format("{} of {} completed", number_at(worker, "completed"),
                                      number_at(worker, "ended")));
-  record.add("lost", fmt::format("{} times", number_at(worker, "times_lost")));
+  record.add("lost", counted(static_cast<std::uint64_t>(number_at(worker, "times_lost")), "time"));
   if (flag_at(worker, "flapping")) {
-    record.add("flapping", fmt::format("lost {} times lately", number_at(worker, "lost_lately")),
-               Tone::kBad);
+    record.add(
+        "flapping",
+        fmt::format("lost {} recently",
+                    counted(static_cast<std::uint64_t>(number_at(worker, "lost_lately")), "time")),
+        Tone::kBad);
   }
   record.add("heard", time_cell(worker, "last_heartbeat", look).text);
   record.add("uptime", uptime_cell(worker, look).text);
@@ -181,12 +184,14 @@ struct Verb {
 };
 
 constexpr Verb kVerbs[] = {
-    {"cordon", "cordon", "Give it no more work until uncordoned", "worker {} is cordoned", ""},
-    {"uncordon", "uncordon", "Give it work again", "worker {} gets work again", ""},
+    {"cordon", "cordon", "Cordon workers: assign no more tasks until uncordoned",
+     "Worker {} cordoned", ""},
+    {"uncordon", "uncordon", "Uncordon workers", "Worker {} uncordoned", ""},
     {"reset", "reset-state", "Declare this worker process dead and move its tasks immediately",
-     "worker {} starts clean", "declare worker {} dead and run its tasks elsewhere"},
+     "Worker {} declared dead; its tasks run elsewhere",
+     "declare worker {} dead and run its tasks elsewhere"},
     {"delete", "", "Delete a worker that is gone; refused while it is present", "Worker {} deleted",
-     "delete worker {} and forget its history", net::Method::kDelete},
+     "delete worker {} and its history", net::Method::kDelete},
 };
 
 ExitCode act_on_workers(const Context& context, const Verb& verb, const Texts& ids) {
@@ -219,13 +224,13 @@ std::string drain_text(const boost::json::object& worker, const Drain& drain) {
   const std::string id = text_at(worker, "id");
   const std::int64_t held = number_at(worker, "held");
   if (text_at(worker, "state") != "DRAINING" || held == 0) {
-    return fmt::format("Worker {} has nothing to finish and leaves now", id);
+    return fmt::format("Worker {} has nothing to finish and is leaving", id);
   }
   const std::string limit = drain.deadline ? human_duration(*drain.deadline)
                                            : std::string("its worker.shutdown_timeout_secs");
   return fmt::format(
-      "Worker {} takes no more tasks. {} {} within {}; what still runs then is "
-      "stopped and runs elsewhere",
+      "Worker {} takes no more tasks. {} {} within {}; after that, tasks are stopped and run "
+      "elsewhere",
       id, held, held == 1 ? "task may finish" : "tasks may finish", limit);
 }
 
@@ -253,10 +258,11 @@ ExitCode drain_workers(const Context& context, const Drain& drain) {
 void add_drain(CommandSpec workers, Command& chosen) {
   auto drain = std::make_shared<Drain>();
   auto deadline = std::make_shared<Duration>(micros(-1));
-  CommandSpec command = workers.command("drain", "Give it no more work; it leaves when it is done");
-  command.option("worker", drain->ids, "Ids of workers").required();
+  CommandSpec command =
+      workers.command("drain", "Drain workers: assign no more tasks and leave when done");
+  command.option("worker", drain->ids, "Worker ids").required();
   command.duration("--deadline", *deadline,
-                   "How long running tasks may take to finish, as 10s (default: the worker's "
+                   "Time for running tasks to finish, such as 10s (default: the worker's "
                    "shutdown_timeout_secs)");
   command.example("vortex workers drain w1\nvortex workers drain w1 --deadline 10s");
   command.on_chosen(chosen, [drain, deadline](Context& c) {
@@ -267,13 +273,14 @@ void add_drain(CommandSpec workers, Command& chosen) {
 
 void add_list(CommandSpec workers, Command& chosen) {
   auto filter = std::make_shared<Filter>();
-  CommandSpec command = workers.command("list", "All workers");
+  CommandSpec command = workers.command("list", "List workers");
   command
       .option("--state", filter->state,
-              "REGISTERING, IDLE, RUNNING, DRAINING, INACTIVE, OFFLINE; or ACTIVE")
+              "Only workers in this state: REGISTERING, IDLE, RUNNING, DRAINING, INACTIVE, "
+              "OFFLINE, or ACTIVE")
       .value_name("STATE");
   command.option("--zone", filter->zone, "Only workers in this zone").value_name("NAME");
-  command.option("--group", filter->group, "Only workers of this group").value_name("NAME");
+  command.option("--group", filter->group, "Only workers in this group").value_name("NAME");
   command.option("--machine", filter->machine, "Only workers on this machine").value_name("ID");
   command.flag("--live", filter->live, "Only workers that are present");
   add_list_options(command, filter->page);
@@ -285,30 +292,32 @@ void add_list(CommandSpec workers, Command& chosen) {
 
 void add_workers(CommandSpec app, Command& chosen) {
   CommandSpec workers =
-      app.command("workers", "Workers: list, show, drain, cordon, reset, delete").group(kAct);
+      app.command("workers", "Manage workers: list, show, drain, cordon, reset, delete")
+          .group(kAct);
   workers.needs_command();
   workers.example("vortex workers list\nvortex workers drain w1");
   add_list(workers, chosen);
   auto id = std::make_shared<std::string>();
-  CommandSpec one = workers.command("show", "One worker");
-  one.option("worker", *id, "Id of the worker").required();
+  CommandSpec one = workers.command("show", "Show a worker");
+  one.option("worker", *id, "Worker id").required();
   one.example("vortex workers show w1");
   one.on_chosen(chosen, [id](Context& c) { return show(c, *id); });
   add_drain(workers, chosen);
   for (const Verb& verb : kVerbs) {
     auto ids = std::make_shared<Texts>();
     CommandSpec command = workers.command(verb.name, verb.help);
-    command.option("worker", *ids, "Ids of workers").required();
+    command.option("worker", *ids, "Worker ids").required();
     command.example(fmt::format("vortex workers {} w1", verb.name));
     command.on_chosen(chosen, [ids, &verb](Context& c) { return act_on_workers(c, verb, *ids); });
   }
 }
 
 void add_machines(CommandSpec app, Command& chosen) {
-  CommandSpec machines = app.command("machines", "Machines that workers run on").group(kLook);
+  CommandSpec machines =
+      app.command("machines", "Show the machines that workers run on").group(kLook);
   machines.needs_command();
   machines.example("vortex machines list");
-  CommandSpec all = machines.command("list", "All machines");
+  CommandSpec all = machines.command("list", "List machines");
   all.example("vortex machines list -o json");
   all.on_chosen(chosen, [](Context& c) { return list_whole(c, kMachines, "/api/machines"); });
 }

@@ -93,7 +93,7 @@ TEST(ApiClient, SlowServersAreLeftInTime) {
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().exit, ExitCode::kUnreachable);
   EXPECT_LT(boot_clock_now() - begin, seconds(5));
-  EXPECT_NE(answer.error().help.find("may have had its effect"), std::string::npos);
+  EXPECT_NE(answer.error().help.find("may have taken effect"), std::string::npos);
 }
 
 TEST(ApiClient, ARequestThatMustNotBeRepeatedIsNot) {

@@ -58,7 +58,7 @@ TEST_F(Arguments, ARunIsAnIdAPrefixOrTheLast) {
 }
 
 TEST_F(Arguments, WhatIsNoRunSaysSo) {
-  EXPECT_NE(run("r9").find("there is no run 'r9'"), std::string::npos);
+  EXPECT_NE(run("r9").find("no such run: 'r9'"), std::string::npos);
   EXPECT_NE(run("../etc").find("is not a run"), std::string::npos);
   EXPECT_NE(run("").find("is not a run"), std::string::npos);
 }
@@ -71,7 +71,7 @@ TEST_F(Arguments, ATaskIsAnIdOrAPath) {
 
 TEST_F(Arguments, WhatIsNoTaskSaysWhatToDo) {
   EXPECT_NE(task("r42/resize").find("map of 3 tasks"), std::string::npos);
-  EXPECT_NE(task("r42/resize[3]").find("there is no [3]"), std::string::npos);
+  EXPECT_NE(task("r42/resize[3]").find("[3] does not exist"), std::string::npos);
   EXPECT_NE(task("r42/resise[1]").find("did you mean 'resize'?"), std::string::npos);
   EXPECT_NE(task("nonsense").find("is not a task"), std::string::npos);
 }

@@ -226,7 +226,7 @@ net::Response small_fleet(const net::Request& request, std::size_t) {
   if (path == "/api/queues/gpu/pause") return json_response(200, R"({"name":"gpu"})");
   if (path == "/api/runs") {
     return json_response(
-        422, R"({"code":"VX-DAG-012","title":"A value in the DAG is not allowed",)"
+        422, R"({"code":"VX-DAG-012","title":"Invalid value in the DAG",)"
              R"("detail":"task 'command': queue name 'a b' is wrong","errors":[{"pointer":)"
              R"("/dag/tasks/command","message":"task 'command': queue name 'a b' is wrong"}]})");
   }
@@ -239,7 +239,7 @@ TEST(Mistakes, NamesThatNobodyHasGetTheNearestOne) {
   const std::string server = fmt::format("--server=http://127.0.0.1:{}", there.endpoint().port);
   const Ended far = run_program({server, "queues", "pause", "nowhere"}, folder.path());
   EXPECT_EQ(far.exit_code, 3);
-  EXPECT_THAT(far.err, HasSubstr("there is no queue 'nowhere'"));
+  EXPECT_THAT(far.err, HasSubstr("no such queue: 'nowhere'"));
   EXPECT_THAT(far.err, HasSubstr("`vortex queues list`"));
   const Ended near = run_program({server, "queues", "pause", "defualt"}, folder.path());
   EXPECT_EQ(near.exit_code, 3);
@@ -275,7 +275,7 @@ TEST(Mistakes, DevOnABusyPortSaysWhoHoldsIt) {
   EXPECT_EQ(ended.exit_code, 1);
   EXPECT_EQ(ended.err, "error: port " + port + " is in use by test_cli (process " +
                            std::to_string(::getpid()) +
-                           ")\n  = help: choose another one with --port, or leave it out\n");
+                           ")\n  = help: choose another one with --port, or omit it\n");
 }
 
 TEST(Mistakes, SeveralKindsInOneFileSayThatMoreMayFollow) {

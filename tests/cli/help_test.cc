@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
+#include <set>
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -58,6 +59,19 @@ TEST_F(Help, EveryCommandHasOneLineAndAnExample) {
   EXPECT_GT(seen, 60U);
 }
 
+TEST_F(Help, EveryDescriptionStartsWithAVerb) {
+  const std::set<std::string, std::less<>> verbs{
+      "Acquire", "Cancel",  "Check",   "Copy",     "Cordon", "Create",  "Declare",
+      "Delete",  "Discard", "Drain",   "Draw",     "Exit",   "Explain", "Kill",
+      "List",    "Manage",  "Measure", "Pause",    "Print",  "Release", "Renew",
+      "Resume",  "Retry",   "Revoke",  "Run",      "Send",   "Show",    "Start",
+      "Store",   "Submit",  "Test",    "Uncordon", "Wait",   "Watch"};
+  each(app_, "vortex", [&](const CLI::App& command, const std::string& path) {
+    const std::string text = command.get_description();
+    EXPECT_TRUE(verbs.contains(text.substr(0, text.find(' ')))) << path << ": " << text;
+  });
+}
+
 TEST_F(Help, EveryOptionIsDescribed) {
   each(app_, "vortex", [&](const CLI::App& command, const std::string& path) {
     for (const CLI::Option* option : command.get_options()) {
@@ -69,7 +83,7 @@ TEST_F(Help, EveryOptionIsDescribed) {
 
 TEST_F(Help, TheMainHelpIsGrouped) {
   const std::string help = app_.help();
-  for (const char* group : {"Run things:", "Look:", "Act:", "Operate:"}) {
+  for (const char* group : {"Run:", "Inspect:", "Manage:", "Operate:"}) {
     EXPECT_NE(help.find(group), std::string::npos) << group;
   }
   EXPECT_EQ(help.find("Subcommands:"), std::string::npos) << "a command is in no group";
@@ -95,7 +109,7 @@ TEST_F(Help, MistypedCommandsAndOptionsGetAHint) {
   EXPECT_NE(usage({"runs", "wacth"}).find("did you mean 'watch'?"), std::string::npos);
   EXPECT_NE(usage({"runs", "list", "--stat", "x"}).find("did you mean '--state'?"),
             std::string::npos);
-  EXPECT_NE(usage({"runs"}).find("needs a command"), std::string::npos);
+  EXPECT_NE(usage({"runs"}).find("needs a subcommand"), std::string::npos);
   EXPECT_NE(usage({"status", "--timeout", "soon"}).find("write it like 90s"), std::string::npos);
   EXPECT_NE(usage({"status", "-o", "xml"}).find("xml"), std::string::npos);
 }

@@ -242,7 +242,7 @@ wait "$controller" 2>/dev/null || true
 eventually grep -q 'the run continues' "$folder/err"
 start
 wait "$watcher" || fail "the watcher was lost: $(cat "$folder/err")"
-said 'connected again'
+said 'reconnected to'
 said 'Completed: run r7'
 
 # Mistakes of the user, and nobody there.

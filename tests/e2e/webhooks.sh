@@ -67,7 +67,7 @@ secure="https://localhost:$port"
 
 "$vortex" webhooks create ci "$receiver" >"$folder/secret" 2>/dev/null || fail "no webhook was made"
 grep -q '^whsec_' "$folder/secret" || fail "no secret: $(cat "$folder/secret")"
-"$vortex" webhooks test ci | grep -q '^it took the test message: 204' || fail "the test message was not taken"
+"$vortex" webhooks test ci | grep -q '^The receiver accepted the test message: 204' || fail "the test message was not taken"
 
 # A worker that reaches the controller through TLS.
 setsid "$vortex" worker --server "$secure" --name "w$controller_port" --slots 2 --tuning=testing \

@@ -114,8 +114,7 @@ double median(const std::vector<Side>& sides, const Part& part) {
 void print_time(const char* name, const std::vector<Side>& sides, std::uint32_t tasks) {
   const double busy = median(sides, [&](const Side& side) { return side.busy_us(tasks); });
   const double idle = median(sides, [](const Side& side) { return side.idle_share(); });
-  fmt::print("  {:<22} {:>6.0f} us of processor time per task, {:.0f} % idle\n", name, busy,
-             idle * 100);
+  fmt::print("  {:<22} {:>6.0f} us of CPU time per task, {:.0f} % idle\n", name, busy, idle * 100);
 }
 
 }  // namespace
@@ -158,7 +157,7 @@ std::expected<void, std::string> run_spawn_bench(const SpawnBench& bench) {
   fmt::print("  {:>8} {:>12.0f} {:>14.0f} {:>8.2f}\n", "median", bare_rate, our_rate, ratio);
   print_time("bare loop, machine", bare, bench.tasks);
   print_time("vortex, machine", ours, bench.tasks);
-  fmt::print("  {:<22} {:>6.0f} us of processor time per task\n", "of it, controller",
+  fmt::print("  {:<22} {:>6.0f} us of CPU time per task\n", "of it, controller",
              cpu * 1e6 / (bench.tasks * (bench.rounds + 0.25)));
   fmt::print(R"({{"bench":"spawn","tasks":{},"tasks_per_s":{:.0f},"bare_tasks_per_s":{:.0f},)"
              R"("ratio":{:.3f}}})"

@@ -39,11 +39,11 @@ std::expected<void, std::string> run_workers_bench(const WorkersBench& bench) {
   const double passes = metric(*text, "vortex_health_pass_seconds_count");
   const double pass_ms =
       passes > 0 ? metric(*text, "vortex_health_pass_seconds_sum") / passes * 1e3 : 0;
-  if (passes == 0) return std::unexpected("no health pass in this time; use a longer one");
+  if (passes == 0) return std::unexpected("no health pass in this time; measure for longer");
   const double offline = metric(*text, "vortex_workers{state=\"OFFLINE\"}");
   const double stale = metric(*text, "vortex_workers_stale_total");
   const double memory = static_cast<double>((*child)->use().resident_bytes) / (1 << 20);
-  fmt::print("workers: {} registered, each with a parked call, for {:.0f} s\n", bench.workers,
+  fmt::print("workers: {} registered, each with a waiting call, for {:.0f} s\n", bench.workers,
              took);
   fmt::print("  controller CPU        {:>10.2f} % of a core\n", used / took * 100);
   fmt::print("  health pass           {:>10.3f} ms on average, {:.0f} passes\n", pass_ms, passes);

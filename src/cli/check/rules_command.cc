@@ -70,9 +70,9 @@ std::optional<ReportBody> end_of(const Scene& scene, Attempt attempt, Duration l
 
 Verdict want_completed(const Scene& scene, Attempt attempt) {
   const auto end = end_of(scene, attempt);
-  if (!end) return wrong("no report ended the attempt within 10 s; completed was expected");
+  if (!end) return wrong("no report ended the attempt within 10 s; expected completed");
   if (std::holds_alternative<Completed>(*end)) return passed();
-  return wrong(fmt::format("reported {}; completed was expected", describe(*end)));
+  return wrong(fmt::format("reported {}; expected completed", describe(*end)));
 }
 
 std::string wait_for_line(const std::string& path, Duration limit) {
@@ -126,8 +126,8 @@ Verdict runs_argv(const Scene& scene) {
   if (Verdict end = want_completed(scene, attempt); end.kind != Verdict::Kind::kPass) return end;
   if (content_of(path) == joined(words)) return passed();
   return wrong(
-      "the program did not get the words of 'run' as they are: they were split, joined, "
-      "expanded or dropped");
+      "the program did not get the arguments of 'run' unchanged: they were split, joined, expanded "
+      "or dropped");
 }
 
 Verdict runs_scripts(const Scene& scene) {
@@ -137,7 +137,7 @@ Verdict runs_scripts(const Scene& scene) {
       {"name", "x y"}));
   if (Verdict end = want_completed(scene, attempt); end.kind != Verdict::Kind::kPass) return end;
   if (content_of(path) == "1 x y\n2 x y\n") return passed();
-  return wrong("the script was reported completed, but did not run as a whole");
+  return wrong("the script was reported as completed, but did not run completely");
 }
 
 Verdict gives_environment(const Scene& scene) {
@@ -152,8 +152,8 @@ Verdict gives_environment(const Scene& scene) {
   const std::string wanted =
       fmt::format("a b=$c|one\ntwo||{}|{}|1", to_text(attempt.task), attempt.epoch.value);
   if (content_of(path) == wanted) return passed();
-  return wrong(fmt::format("the task found '{}' in its environment; '{}' was expected",
-                           content_of(path), wanted));
+  return wrong(fmt::format("the task's environment contained '{}'; expected '{}'", content_of(path),
+                           wanted));
 }
 
 Verdict uses_workdir(const Scene& scene) {
@@ -169,19 +169,19 @@ Verdict uses_workdir(const Scene& scene) {
   const auto end = end_of(scene, scene.stage.assign(std::move(lost)));
   if (end && std::holds_alternative<Failed>(*end)) return passed();
   return wrong("a workdir that does not exist: " + (end ? describe(*end) : "no report") +
-               "; failed was expected");
+               "; expected failed");
 }
 
 Verdict want_failed(const Scene& scene, WorkOrder order, Failed::Cause cause,
                     std::optional<std::int32_t> code) {
   const auto end = end_of(scene, scene.stage.assign(std::move(order)));
   const std::string wanted = describe(Failed{cause, code.value_or(0), {}});
-  if (!end) return wrong("no report ended the attempt within 10 s; expected was " + wanted);
+  if (!end) return wrong("no report ended the attempt within 10 s; expected " + wanted);
   const auto* failed = std::get_if<Failed>(&*end);
   if (failed != nullptr && failed->cause == cause && (!code || failed->code == *code)) {
     return passed();
   }
-  return wrong(fmt::format("reported {}; expected was {}", describe(*end), wanted));
+  return wrong(fmt::format("reported {}; expected {}", describe(*end), wanted));
 }
 
 Verdict reports_exit_code(const Scene& scene) {
@@ -207,7 +207,7 @@ Verdict reads_outputs(const Scene& scene) {
   const auto end = end_of(scene, scene.stage.assign(std::move(order)));
   const auto* completed = end ? std::get_if<Completed>(&*end) : nullptr;
   if (completed == nullptr) {
-    return wrong((end ? "reported " + describe(*end) : "no report") + "; completed was expected");
+    return wrong((end ? "reported " + describe(*end) : "no report") + "; expected completed");
   }
   if (completed->outputs == R"({"n":[1,"two"]})") return passed();
   return wrong(
@@ -254,7 +254,7 @@ Verdict ships_logs(const Scene& scene) {
   const bool whole = came && log.find("out\n") != log.npos && log.find("err\n") != log.npos &&
                      log.ends_with("last");
   if (whole) return passed();
-  return wrong(fmt::format("of the output only '{}' came", log));
+  return wrong(fmt::format("only '{}' of the output arrived", log));
 }
 
 // A child in the background keeps the pipe and the group open.
@@ -268,18 +268,18 @@ Verdict times_out(const Scene& scene) {
   const auto end = end_of(scene, attempt, seconds(15));
   if (wait_for_line(pids, seconds(1)).empty()) return wrong("the task was not started");
   if (!gone_within(pids, seconds(1))) {
-    return wrong("the task, or a process it started, outlived its timeout_ms of 1000 by far");
+    return wrong("the task, or a process it started, ran far longer than its timeout_ms of 1000");
   }
-  if (!end) return wrong("the task was ended, but nothing was reported");
+  if (!end) return wrong("the task ended, but nothing was reported");
   if (std::holds_alternative<TimedOut>(*end)) return passed();
-  return wrong(fmt::format("reported {}; timed_out was expected", describe(*end)));
+  return wrong(fmt::format("reported {}; expected timed_out", describe(*end)));
 }
 
 constexpr Rule kRules[] = {
-    {"argv", "starts 'run' exactly: no splitting, no expanding, no shell", "Assignments",
+    {"argv", "starts 'run' exactly as given: no splitting, no expansion, no shell", "Assignments",
      runs_argv},
-    {"script", "runs a script with the shell that stands in front", "Assignments", runs_scripts},
-    {"env", "gives the task its env, and the VORTEX_ variables", "What a task finds",
+    {"script", "runs a script with the shell given in front", "Assignments", runs_scripts},
+    {"env", "passes env and the VORTEX_ variables to the task", "What a task finds",
      gives_environment},
     {"workdir", "starts the task in its workdir, or fails it", "Assignments", uses_workdir},
     {"exit-code", "reports a failing command as failed, with its exit code", "Reports",
@@ -287,16 +287,16 @@ constexpr Rule kRules[] = {
     {"failing-script", "reports a failing script as failed, not completed", "Reports",
      reports_failing_script},
     {"signal", "reports death by a signal", "Reports", reports_signal},
-    {"no-program", "reports a program that is not there as could_not_start", "Reports",
+    {"no-program", "reports a missing program as could_not_start", "Reports",
      reports_missing_program},
     {"outputs", "reports what the task wrote to its outputs file", "What a task finds",
      reads_outputs},
     {"missing-outputs", "fails a task that did not write a declared output", "What a task finds",
      misses_outputs},
-    {"checkpoint", "hands checkpoints to the task and reports new ones", "What a task finds",
+    {"checkpoint", "passes checkpoints to the task and reports new ones", "What a task finds",
      passes_checkpoints},
-    {"logs", "ships all output, stdout and stderr", "Output", ships_logs},
-    {"timeout", "kills every process of a task whose timeout_ms is over", "Timing", times_out},
+    {"logs", "sends all output, stdout and stderr", "Output", ships_logs},
+    {"timeout", "kills every process of a task whose timeout_ms has expired", "Timing", times_out},
 };
 
 }  // namespace

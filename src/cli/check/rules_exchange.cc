@@ -37,11 +37,11 @@ Verdict registers(const Scene& scene) {
   const Record record = scene.stage.record();
   const bool came = !record.calls.empty();
   if (!came && is_gone()) {
-    return wrong(fmt::format("the worker ended with exit code {} before it made a sync call",
+    return wrong(fmt::format("the worker exited with code {} before it made a sync call",
                              scene.worker->exit_code()));
   }
   if (!record.faults.empty()) return wrong(record.faults.front());
-  if (record.registrations.empty()) return wrong("nobody registered within 30 s");
+  if (record.registrations.empty()) return wrong("no worker registered within 30 s");
   if (!came) return wrong("it registered, but made no sync call within 30 s");
   if (record.registrations.front().info.slots == 0) return wrong("it registered with 0 slots");
   return passed();
@@ -69,7 +69,7 @@ Verdict heartbeats(const Scene& scene) {
     return wrong(fmt::format("{} ms passed between two calls; heartbeat_interval_ms is {}",
                              ms_of(gap), ms_of(scene.stage.timing().heartbeat_interval)));
   }
-  if (!named) return wrong("the running task was not named in 'held'");
+  if (!named) return wrong("the running task was not listed in 'held'");
   const bool started = std::ranges::any_of(record.reports, [&](const SeenReport& seen) {
     return seen.report.attempt == attempt && std::holds_alternative<Started>(seen.report.body);
   });
@@ -86,8 +86,8 @@ Verdict starts_once(const Scene& scene) {
   scene.stage.until([&](const Record& record) { return record.calls.size() >= calls + 5; }, kSoon);
   const std::string text = content_of(lines);
   if (text == "x\n") return passed();
-  return wrong(fmt::format("an assignment that was repeated was started {} times",
-                           std::ranges::count(text, '\n')));
+  return wrong(
+      fmt::format("a repeated assignment was started {} times", std::ranges::count(text, '\n')));
 }
 
 Verdict stops(const Scene& scene) {
@@ -96,11 +96,12 @@ Verdict stops(const Scene& scene) {
   if (wait_for_line(pids).empty()) return wrong("the task was not started within 10 s");
   scene.stage.stop(attempt);
   const auto end = end_of(scene, attempt, seconds(15));
-  if (!gone_within(pids, seconds(1))) return wrong("a process of the stopped task is still there");
+  if (!gone_within(pids, seconds(1)))
+    return wrong("a process of the stopped task is still running");
   if (!end) return wrong("the stopped task was killed, but not reported");
   const auto* released = std::get_if<Released>(&*end);
   if (released != nullptr && released->cause == Released::Cause::kStopped) return passed();
-  return wrong(fmt::format("reported {}; released (cause stopped) was expected", describe(*end)));
+  return wrong(fmt::format("reported {}; expected released (cause stopped)", describe(*end)));
 }
 
 Verdict drops_stale(const Scene& scene) {
@@ -108,14 +109,14 @@ Verdict drops_stale(const Scene& scene) {
   const Attempt attempt = scene.stage.assign(script(long_task(pids)));
   if (wait_for_line(pids).empty()) return wrong("the task was not started within 10 s");
   scene.stage.make_stale(attempt);
-  if (!gone_within(pids, kSoon)) return wrong("a process of the stale attempt is still there");
+  if (!gone_within(pids, kSoon)) return wrong("a process of the stale attempt is still running");
   const bool dropped = scene.stage.until(
       [&](const Record& record) {
         const auto& held = record.calls.back().request.held;
         return held.has_value() && !holds(record.calls.back(), attempt);
       },
       kSoon);
-  if (!dropped) return wrong("the stale attempt is still named in 'held'");
+  if (!dropped) return wrong("the stale attempt is still listed in 'held'");
   const auto end = end_of(scene, attempt, millis(200));
   return end ? wrong("the stale attempt was reported as " + describe(*end)) : passed();
 }
@@ -126,7 +127,7 @@ Verdict repeats_reports(const Scene& scene) {
   const Verdict end = want_completed(scene, attempt);
   scene.stage.lose_reports(0);
   if (end.kind == Verdict::Kind::kPass) return end;
-  return wrong("a report was given up before seq_seen had reached its call: " + end.text);
+  return wrong("a report was dropped before seq_seen had reached its call: " + end.text);
 }
 
 Verdict rides_out(const Scene& scene, const std::function<void()>& begin,
@@ -140,7 +141,7 @@ Verdict rides_out(const Scene& scene, const std::function<void()>& begin,
   finish();
   const std::uint32_t calls = scene.stage.record().turned_away - before;
   if (Verdict end = want_completed(scene, attempt); end.kind != Verdict::Kind::kPass) {
-    return wrong("the end of a task while the controller was away got lost: " + end.text);
+    return wrong("the end of a task was lost while the controller was away: " + end.text);
   }
   if (calls * 10 > kCallsPerSecondMax * 25) {
     return wrong(fmt::format("it called {} times in 2.5 s without backing off", calls));
@@ -177,12 +178,13 @@ Verdict fences_itself(const Scene& scene) {
   scene.stage.set_weather(Weather::kFair);
   if (!killed) {
     return wrong(
-        fmt::format("the task was still running {} ms after the last call that was "
-                    "answered; the lease of {} ms is over, and it may run elsewhere",
+        fmt::format("the task was still running {} ms after the last answered call; the lease of "
+                    "{} ms has expired, and it may run elsewhere",
                     ms_of(after), ms_of(timing.lease)));
   }
   if (after < timing.heartbeat_interval * 2) {
-    return wrong(fmt::format("the task was killed only {} ms after the last answer", ms_of(after)));
+    return wrong(fmt::format("the task was not killed until {} ms after the last answered call",
+                             ms_of(after)));
   }
   const auto end = end_of(scene, attempt);
   const bool result =
@@ -201,11 +203,11 @@ Verdict begins_anew(const Scene& scene) {
   const bool anew = scene.stage.until(
       [&](const Record& record) { return record.registrations.size() > lives; }, seconds(20));
   if (!gone_within(pids, seconds(2))) {
-    return wrong("the session was ended (409, why session_ended), but its task still runs");
+    return wrong("the session was ended (409, why session_ended), but its task is still running");
   }
   if (!anew) return wrong("it did not register again within 20 s of 409, why session_ended");
   if (scene.stage.record().registrations.back().incarnation <= before) {
-    return wrong("it came back with an incarnation that is not higher than the last");
+    return wrong("it came back with an incarnation that is not higher than the previous one");
   }
   const Verdict end = want_completed(scene, scene.stage.assign(order_of({"true"})));
   return end.kind == Verdict::Kind::kPass ? end : wrong("in its new session: " + end.text);
@@ -218,20 +220,20 @@ Verdict drains(const Scene& scene) {
   if (wait_for_line(go).empty()) return wrong("the task was not started within 10 s");
   scene.worker->signal(SIGTERM);
   if (Verdict end = want_completed(scene, attempt); end.kind != Verdict::Kind::kPass) {
-    return wrong("the running task was not finished after SIGTERM: " + end.text);
+    return wrong("the running task did not finish after SIGTERM: " + end.text);
   }
   const Instant give_up = boot_clock_now() + kSoon;
   while (scene.worker->is_alive() && boot_clock_now() < give_up) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  if (scene.worker->is_alive()) return wrong("it was still there 10 s after its last task ended");
+  if (scene.worker->is_alive()) return wrong("it was still running 10 s after its last task ended");
   if (scene.worker->exit_code() != 0) {
-    return wrong(fmt::format("it left with exit code {}", scene.worker->exit_code()));
+    return wrong(fmt::format("it exited with code {}", scene.worker->exit_code()));
   }
   const Record record = scene.stage.record();
   const bool goodbye = std::ranges::any_of(
       record.calls, [](const SeenCall& call) { return call.request.leaving == Leaving::kGone; });
-  return goodbye ? passed() : wrong("it left without a last call with leaving: gone");
+  return goodbye ? passed() : wrong("it exited without a last call with leaving: gone");
 }
 
 Verdict keeps_to_the_exchange(const Scene& scene) {
@@ -240,25 +242,25 @@ Verdict keeps_to_the_exchange(const Scene& scene) {
 }
 
 constexpr Rule kRules[] = {
-    {"register", "registers and begins to sync", "Registration", registers},
-    {"heartbeat", "calls in time and names what it holds", "Timing", heartbeats},
+    {"register", "registers and starts to sync", "Registration", registers},
+    {"heartbeat", "calls in time and lists what it holds", "Timing", heartbeats},
     {"start-once", "starts an epoch once, however often it is assigned", "Assignments",
      starts_once},
     {"stop", "ends a stopped task, and reports it released", "Stops and stale attempts", stops},
     {"stale", "kills a stale attempt without a report", "Stops and stale attempts", drops_stale},
-    {"repeat-reports", "repeats reports until seq_seen says that they are durable", "Reports",
+    {"repeat-reports", "repeats reports until seq_seen confirms that they are durable", "Reports",
      repeats_reports},
-    {"unavailable", "rides out 503 with a backoff and loses no report", "Refusals", rides_out_503},
-    {"reset", "rides out cut connections and loses no report", "Refusals", rides_out_reset},
+    {"unavailable", "survives 503 with a backoff and loses no report", "Refusals", rides_out_503},
+    {"reset", "survives cut connections and loses no report", "Refusals", rides_out_reset},
     {"unknown-fields", "ignores fields it does not know", "A worker in any language",
      ignores_unknown},
-    {"self-fence", "kills its tasks before the lease can end when nothing is acknowledged",
+    {"self-fence", "kills its tasks before the lease can expire when nothing is acknowledged",
      "Timing", fences_itself},
-    {"new-session", "kills everything and registers anew when its session was ended", "Refusals",
+    {"new-session", "kills everything and registers again when its session was ended", "Refusals",
      begins_anew},
-    {"well-formed", "sends only what can be read and what it was asked about",
-     "A worker in any language", keeps_to_the_exchange},
-    {"drain", "finishes its task on SIGTERM, says goodbye and exits 0", "Leaving", drains},
+    {"well-formed", "sends only valid messages about its own tasks", "A worker in any language",
+     keeps_to_the_exchange},
+    {"drain", "finishes its task on SIGTERM, signs off and exits 0", "Leaving", drains},
 };
 
 }  // namespace

@@ -208,7 +208,7 @@ net::Response Stage::serve_register(const net::Request& request) {
   const auto body = codec::read_register(request.body);
   const std::lock_guard lock(mutex_);
   if (!body) {
-    record_.faults.push_back("its registration cannot be read: " + body.error().front().message);
+    record_.faults.push_back("invalid registration: " + body.error().front().message);
     return problem(422, "VX-REQ-002");
   }
   Incarnation incarnation = body->incarnation;
@@ -241,8 +241,9 @@ net::Response Stage::serve_logs(const net::Request& request) {
   std::string& log = record_.logs[{*task, {number_in(request.query, "epoch")}}];
   const std::uint64_t offset = number_in(request.query, "offset");
   if (offset > log.size()) {
-    record_.faults.push_back(fmt::format("log of {}: a piece begins at {}, but only {} bytes came",
-                                         request.segments[2], offset, log.size()));
+    record_.faults.push_back(
+        fmt::format("log of {}: a chunk starts at {}, but only {} bytes arrived",
+                    request.segments[2], offset, log.size()));
     return problem(409, "VX-LOG-409");
   }
   log.replace(offset, std::string::npos, request.body);
@@ -257,7 +258,7 @@ std::expected<bool, net::Response> Stage::hear(const net::Request& request, Sync
   };
   auto read = codec::read_sync(request.body, WorkerId(request.segments[2]));
   if (!read) {
-    fault("its sync cannot be read: " + read.error().front().message);
+    fault("invalid sync: " + read.error().front().message);
     return std::unexpected(problem(422, "VX-REQ-002"));
   }
   body = *std::move(read);
@@ -272,8 +273,8 @@ std::expected<bool, net::Response> Stage::hear(const net::Request& request, Sync
     return std::unexpected(refusal(SyncRefusal::Why::kOldMessage, incarnation_));
   }
   if (body.ack.reply > replies_) {
-    fault(
-        fmt::format("it acknowledges answer {}, but only {} were given", body.ack.reply, replies_));
+    fault(fmt::format("it acknowledges response {}, but only {} were sent", body.ack.reply,
+                      replies_));
   }
   last_seq_ = body.seq;
   if (body.wait > Duration{}) parked_seq_ = body.seq;
@@ -300,9 +301,9 @@ void Stage::hear_reports(const SyncRequest& body) {
     record_.reports.push_back({now, report});
     const auto at = name(report.attempt);
     if (at == given_.end()) {
-      record_.faults.push_back(fmt::format("it reports on {} epoch {}, which it was never given",
-                                           to_text(report.attempt.task),
-                                           report.attempt.epoch.value));
+      record_.faults.push_back(
+          fmt::format("it reports on {} epoch {}, which was never assigned to it",
+                      to_text(report.attempt.task), report.attempt.epoch.value));
     } else if (is_end(report.body)) {
       at->second.over = true;
     }

@@ -98,7 +98,7 @@ std::string Drill::start() {
   if (!run) return run.error();
   victims_.emplace(starts, *run, config_.workers);
   for (std::uint32_t task = 0; task < victims_->tasks(); ++task) {
-    if (!victims_->wait_for_later(task, 0, kSettleLimit)) return "the victims did not start";
+    if (!victims_->wait_for_later(task, 0, kSettleLimit)) return "the test tasks did not start";
   }
   return {};
 }
@@ -156,7 +156,7 @@ std::string Drill::bring_back(const TaskStart& start) {
 
 std::string Drill::kill_one(std::uint32_t victim) {
   const auto struck = victims_->newest(victim);
-  if (!struck) return "a victim has vanished";
+  if (!struck) return "a test task has disappeared";
   // All that runs on the same worker is hit.
   std::vector<std::pair<std::uint32_t, std::uint64_t>> hit;
   for (std::uint32_t task = 0; task < victims_->tasks(); ++task) {

@@ -125,16 +125,16 @@ std::expected<void, std::string> Cluster::wait_for_workers() {
     if (const std::string wrong = trouble(); !wrong.empty()) return std::unexpected(wrong);
     std::this_thread::sleep_for(std::chrono::microseconds(kLook.us));
   }
-  return std::unexpected("the workers were not ready in time:\n" + last_words(supervisor_log(0)));
+  return std::unexpected("the workers did not start in time:\n" + last_words(supervisor_log(0)));
 }
 
 std::string Cluster::trouble() {
   if (!controller_->is_alive()) {
-    return "the controller ended:\n" + last_words(config_.folder + "/controller.log");
+    return "the controller exited:\n" + last_words(config_.folder + "/controller.log");
   }
   for (std::size_t i = 0; i < supervisors_.size(); ++i) {
     if (supervisors_[i] && !supervisors_[i]->is_alive()) {
-      return "the workers' supervisor ended:\n" + last_words(supervisor_log(i));
+      return "the supervisor of the workers exited:\n" + last_words(supervisor_log(i));
     }
   }
   return {};

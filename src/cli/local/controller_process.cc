@@ -59,12 +59,12 @@ std::expected<void, std::string> ControllerProcess::wait_ready(Duration limit) {
     const auto answer = net::send_and_wait(config, std::move(call));
     if (answer && answer->status == 200) return {};
     if (!is_alive()) {
-      return std::unexpected("the controller ended:\n" +
+      return std::unexpected("the controller exited:\n" +
                              read_file(config_.folder + "/controller.log"));
     }
     std::this_thread::sleep_for(std::chrono::microseconds(kLook.us));
   }
-  return std::unexpected(std::string("the controller was not ready in time"));
+  return std::unexpected(std::string("the controller did not start in time"));
 }
 
 }  // namespace vortex::cli::local
