@@ -44,11 +44,11 @@ ReportBody report_of_exit(ProcessExited& exited, const HeldTable::End& end) {
       return Released{Released::Cause::kSelfFenced};
     case Killed::By::kRunnerLoss:
       return Released{Released::Cause::kSelfFenced,
-                      "the runner of the task was killed on its worker, and the task with it"};
+                      "the runner of the task was killed on its worker, together with the task"};
     case Killed::By::kOrder:
       break;
   }
-  return Failed{Failed::Cause::kSignal, kSigKill, "killed by its own worker without an order"};
+  return Failed{Failed::Cause::kSignal, kSigKill, "killed by its own worker unexpectedly"};
 }
 
 }  // namespace

@@ -46,8 +46,9 @@ const TokenRow* find_token(const std::vector<TokenRow>& rows, std::string_view h
 }
 
 Trouble too_low(const Caller& caller, Need need) {
-  Trouble out = trouble(Code::kRoleTooLow, fmt::format("it needs the role {}, the token has {}",
-                                                       to_text(need), to_text(*caller.role)));
+  Trouble out =
+      trouble(Code::kRoleTooLow, fmt::format("this requires the role {}, but the token has {}",
+                                             to_text(need), to_text(*caller.role)));
   out.needed_role = to_text(need);
   return out;
 }
@@ -120,7 +121,7 @@ boost::asio::awaitable<std::expected<Caller, Trouble>> Access::identify(std::str
     if (!table) co_return std::unexpected(std::move(table.error()));
     if (const auto* row = find_token((*table)->rows, hash)) co_return Caller{row->name, row->role};
   }
-  co_return std::unexpected(trouble(Code::kNoToken, "this token is not known"));
+  co_return std::unexpected(trouble(Code::kNoToken, "unknown token"));
 }
 
 boost::asio::awaitable<std::expected<Access::KnownPtr, Trouble>> Access::known(

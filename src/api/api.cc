@@ -34,7 +34,7 @@ std::optional<Trouble> check_type(const Route& route, const net::Request& reques
   if (route.body != Body::kJson) return std::nullopt;
   const auto type = net::find_header(request.headers, "Content-Type");
   if (!type || is_json_type(*type)) return std::nullopt;
-  return trouble(Code::kNotJsonType, fmt::format("the body is said to be '{}'", *type));
+  return trouble(Code::kNotJsonType, fmt::format("the content type is '{}'", *type));
 }
 
 // A mistyped filter would otherwise silently select everything.
@@ -43,7 +43,7 @@ std::optional<Trouble> check_query(const Route& route, const net::Request& reque
     if (std::ranges::find(route.query, name, &QueryParam::name) != route.query.end()) continue;
     std::vector<std::string_view> known;
     for (const QueryParam& param : route.query) known.push_back(param.name);
-    Trouble out = trouble(Code::kBadQuery, fmt::format("there is no parameter '{}' here", name));
+    Trouble out = trouble(Code::kBadQuery, fmt::format("unknown parameter '{}'", name));
     const std::string_view near = nearest_name(name, known);
     if (!near.empty()) out.hint = fmt::format("did you mean '{}'?", near);
     return out;
@@ -126,7 +126,7 @@ boost::asio::awaitable<Outcome> Api::answer_unrouted(net::Exchange& exchange, Ma
   if (!match.allow.empty()) {
     if (request.method == net::Method::kOptions) co_return options_answer(match.allow);
     Trouble out = trouble(Code::kWrongMethod,
-                          fmt::format("{} takes {}", request.target.substr(0, 200), match.allow));
+                          fmt::format("{} allows {}", request.target.substr(0, 200), match.allow));
     out.allow = std::move(match.allow);
     co_return std::unexpected(std::move(out));
   }

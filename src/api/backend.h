@@ -157,7 +157,7 @@ class Backend {
   virtual Health health() const = 0;
   virtual Instant now() const = 0;  // the term clock
   virtual const LoadedSettings& settings() const = 0;
-  // In the text format of Prometheus; empty: metrics are switched off.
+  // In the text format of Prometheus; empty: metrics are disabled.
   virtual boost::asio::awaitable<std::string> metrics() = 0;
 };
 

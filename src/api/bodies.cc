@@ -43,7 +43,7 @@ void read_name(Reading& in, NodeIx node, std::string& out) {
   const auto text = codec::text_of(in, node);
   if (!text) return;
   if (text->empty() || text->size() > kTextMax) {
-    return in.problem(node, in.document().name_of(node) + " must have 1 to 200 bytes");
+    return in.problem(node, in.document().name_of(node) + " must be 1 to 200 bytes long");
   }
   if (auto complaint = complain_of_dots(in.document().name_of(node), *text)) {
     return in.problem(node, *std::move(complaint));
@@ -100,7 +100,7 @@ void read_labels(Reading& in, NodeIx node, SubmitBody& out) {
     if (!text) return;
     const std::string_view name = in.document().text(key);
     if (name.empty() || name.size() > kTextMax || text->size() > kTextMax) {
-      return in.problem(value, "a label has 1 to 200 bytes, its value at most 200");
+      return in.problem(value, "a label name is 1 to 200 bytes long, its value at most 200");
     }
     out.labels.emplace_back(name, *text);
   });
@@ -268,7 +268,7 @@ void read_plain_name(Reading& in, NodeIx node, T& out) {
   const auto text = codec::text_of(in, node);
   if (!text) return;
   if (text->empty() || text->size() > 100 || !std::ranges::all_of(*text, is_name_char)) {
-    return in.problem(node, "the name has 1 to 100 letters, digits, '-', '_' or '.'");
+    return in.problem(node, "the name must be 1 to 100 letters, digits, '-', '_' or '.'");
   }
   if (auto complaint = complain_of_dots("the name", *text)) {
     return in.problem(node, *std::move(complaint));
@@ -289,7 +289,7 @@ void read_web_address(Reading& in, NodeIx node, WebhookBody& out) {
   const auto text = codec::text_of(in, node);
   if (!text) return;
   if (text->size() > kUrlMax || !net::parse_web_address(*text)) {
-    return in.problem(node, "'url' is not an address that can be called",
+    return in.problem(node, "'url' is not a valid URL",
                       "write it as https://host/path or http://host:port/path, at most 2,000 "
                       "bytes, without a user or a part after #");
   }
@@ -311,7 +311,7 @@ const std::vector<std::string_view>& event_kinds() {
 void read_kinds(Reading& in, NodeIx node, WebhookBody& out) {
   if (!codec::is_array(in, node)) return;
   if (in.document().count(node) == 0) {
-    return in.problem(node, "'kinds' is empty", "leave it out to be told of the ends of runs");
+    return in.problem(node, "'kinds' is empty", "omit it to receive the end of every run");
   }
   in.document().each_item(node, [&](NodeIx item) {
     const auto kind = codec::text_of(in, item);
@@ -319,8 +319,8 @@ void read_kinds(Reading& in, NodeIx node, WebhookBody& out) {
     const auto& known = event_kinds();
     if (std::ranges::find(known, *kind) == known.end()) {
       const std::string_view near = nearest_name(*kind, known);
-      return in.problem(item, "there are no events of the kind '" + std::string(*kind) + "'",
-                        near.empty() ? "`vortex events` shows what kinds there are"
+      return in.problem(item, "unknown kind of event '" + std::string(*kind) + "'",
+                        near.empty() ? "`vortex events` shows the kinds of events"
                                      : "did you mean '" + std::string(near) + "'?");
     }
     if (std::ranges::find(out.kinds, *kind) == out.kinds.end()) out.kinds.emplace_back(*kind);

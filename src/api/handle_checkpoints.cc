@@ -68,7 +68,7 @@ Expected<Said> read_said(const Call& call) {
   said.reason = query.text("refused");
   if (query.trouble()) return std::unexpected(*query.trouble());
   if (!epoch || !incarnation || said.by.worker.empty()) {
-    return std::unexpected(trouble(Code::kBadQuery, "epoch, worker and incarnation must be given"));
+    return std::unexpected(trouble(Code::kBadQuery, "epoch, worker and incarnation are required"));
   }
   said.by.incarnation = {*incarnation};
   said.by.attempt = {call.task(), {*epoch}};
@@ -133,10 +133,10 @@ Handled begin_checkpoint(Call& call) {
         core::RefuseCheckpoint{{}, said->by, said->reason.substr(0, 200), said->bytes};
     Outcome told = co_await ask_fenced(call, std::move(refuse), said->by);
     if (!told) co_return told;
-    co_return std::unexpected(trouble(
-        Code::kTooLarge, fmt::format("the checkpoint of {} bytes is not kept: {}; at most {} bytes "
-                                     "are (controller.checkpoint_max_mib)",
-                                     said->bytes, said->reason, bytes_max)));
+    co_return std::unexpected(
+        trouble(Code::kTooLarge, fmt::format("the checkpoint of {} bytes was rejected: {}; the "
+                                             "maximum is {} bytes (controller.checkpoint_max_mib)",
+                                             said->bytes, said->reason, bytes_max)));
   }
   const auto held = co_await fetch(
       call.backend, [&](store::Reader& reader) { return is_held_by(reader, said->by); });
@@ -155,10 +155,10 @@ Handled write_checkpoint_piece(Call& call) {
   std::string bytes = std::move(call.exchange.request().body);
   if (bytes.size() > kPieceBytesMax) {
     co_return std::unexpected(
-        trouble(Code::kTooLarge, "a piece of a checkpoint has at most 1 MiB"));
+        trouble(Code::kTooLarge, "a piece of a checkpoint must not exceed 1 MiB"));
   }
   if (bytes.empty() || said->upload == 0) {
-    co_return std::unexpected(trouble(Code::kBadQuery, "upload and a body must be given"));
+    co_return std::unexpected(trouble(Code::kBadQuery, "upload and a body are required"));
   }
   const std::uint64_t bytes_max =
       std::uint64_t{call.backend.settings().settings.controller.checkpoint_max_mib} << 20U;
@@ -175,9 +175,9 @@ Handled write_checkpoint_piece(Call& call) {
   if (!checked) co_return std::unexpected(std::move(checked.error()));
   if (!checked->held) co_return std::unexpected(not_held(said->by));
   if (said->offset > checked->stored) {
-    co_return std::unexpected(trouble(
-        Code::kLogGap,
-        fmt::format("{} bytes are there, the piece begins at {}", checked->stored, said->offset)));
+    co_return std::unexpected(
+        trouble(Code::kLogGap, fmt::format("{} bytes have arrived, but the piece starts at {}",
+                                           checked->stored, said->offset)));
   }
   if (said->offset < checked->stored) co_return empty_answer();  // said twice
   WriteCheckpointPiece piece{{said->by.attempt.task, said->upload, said->offset, bytes.size(),
@@ -197,7 +197,7 @@ Handled keep_checkpoint(Call& call) {
   if (!there) co_return std::unexpected(there.error());
   if (said->upload == 0 || there->stored == 0 || there->stored != said->bytes) {
     co_return std::unexpected(trouble(
-        Code::kLogGap, fmt::format("{} of {} bytes are there", there->stored, said->bytes)));
+        Code::kLogGap, fmt::format("{} of {} bytes have arrived", there->stored, said->bytes)));
   }
   core::Command keep = core::KeepCheckpoint{{}, said->by, {said->upload, said->bytes}};
   co_return co_await ask_fenced(call, std::move(keep), said->by);
@@ -208,7 +208,7 @@ Handled read_checkpoint(Call& call) {
   const auto upload = query.number("upload");
   const std::uint64_t offset = query.number("offset").value_or(0);
   if (query.trouble()) co_return std::unexpected(*query.trouble());
-  if (!upload) co_return std::unexpected(trouble(Code::kBadQuery, "upload must be given"));
+  if (!upload) co_return std::unexpected(trouble(Code::kBadQuery, "upload is required"));
   const TaskId task = call.task();
   auto text = co_await fetch(call.backend, [&](store::Reader& reader) {
     return reader.checkpoint({task, *upload, offset});

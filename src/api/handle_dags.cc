@@ -41,7 +41,7 @@ Handled put_dag(Call& call) {
   if ((*plan)->spec.name != name) {
     co_return std::unexpected(
         trouble(Code::kDagNameDiffers,
-                fmt::format("the path says '{}', the DAG says '{}'", name, (*plan)->spec.name)));
+                fmt::format("the path has '{}', but the DAG has '{}'", name, (*plan)->spec.name)));
   }
   auto before =
       co_await fetch(call.backend, [&](store::Reader& reader) { return reader.dag(name); });

@@ -122,8 +122,7 @@ boost::asio::awaitable<Expected<void>> catch_up(Backend& backend, Position& at,
       backend, [after](store::Reader& reader) { return reader.events_after(after, kReadBytes); });
   if (!lines) co_return std::unexpected(std::move(lines.error()));
   if (lines->first_seq > after + 1) {
-    at.out +=
-        fmt::format(": events {} to {} are no longer kept\n\n", after + 1, lines->first_seq - 1);
+    at.out += fmt::format(": events {} to {} have expired\n\n", after + 1, lines->first_seq - 1);
   }
   add_to_stream(at, lines->lines, filter);
   // Nothing is kept up to there: go on behind it.

@@ -23,7 +23,7 @@ struct Wanted {
   std::optional<std::uint64_t> epoch;
   std::optional<std::uint64_t> number;
   std::uint64_t offset = 0;
-  std::optional<std::uint32_t> tail;  // only so many bytes at the end
+  std::optional<std::uint32_t> tail;  // only this many bytes at the end
   std::uint32_t limit = 0;
 };
 
@@ -115,7 +115,7 @@ net::Headers headers_of(const Piece& piece) {
 // The text for people: where something was cut out, it says so.
 std::string text_of(const store::LogText& log) {
   std::string text = log.data;
-  if (log.skipped > 0) text += fmt::format("\n[{} bytes were not kept]\n", log.skipped);
+  if (log.skipped > 0) text += fmt::format("\n[{} bytes were dropped]\n", log.skipped);
   return text;
 }
 
@@ -224,8 +224,8 @@ boost::asio::awaitable<std::optional<Trouble>> check_place(Call& call, const Att
                                   to_text(attempt.task)));
   }
   if (offset <= place->size) co_return std::nullopt;
-  co_return trouble(Code::kLogGap,
-                    fmt::format("{} bytes are there, the piece begins at {}", place->size, offset));
+  co_return trouble(Code::kLogGap, fmt::format("{} bytes have arrived, but the piece starts at {}",
+                                               place->size, offset));
 }
 
 }  // namespace
@@ -236,10 +236,10 @@ Handled write_log(Call& call) {
   const auto offset = query.number("offset");
   if (query.trouble()) co_return std::unexpected(*query.trouble());
   if (!epoch || !offset) {
-    co_return std::unexpected(trouble(Code::kBadQuery, "epoch and offset must be given"));
+    co_return std::unexpected(trouble(Code::kBadQuery, "epoch and offset are required"));
   }
   if (call.request().body.size() > kChunkBytesMax) {
-    co_return std::unexpected(trouble(Code::kTooLarge, "a piece of output has at most 4 MiB"));
+    co_return std::unexpected(trouble(Code::kTooLarge, "a chunk of output must not exceed 4 MiB"));
   }
   const Attempt attempt{call.task(), {*epoch}};
   if (auto not_now = co_await check_place(call, attempt, *offset)) {

@@ -141,7 +141,7 @@ Handled get_metrics(Call& call) {
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
   response.body = co_await call.backend.metrics();
   if (response.body.empty()) {
-    co_return std::unexpected(trouble(Code::kNoSuchPath, "metrics are switched off"));
+    co_return std::unexpected(trouble(Code::kNoSuchPath, "metrics are disabled"));
   }
   co_return response;
 }

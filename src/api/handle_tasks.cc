@@ -156,7 +156,7 @@ Handled explain_task(Call& call) {
     if (!*task) co_return std::unexpected(trouble(Code::kNoSuchTask, to_text(id)));
     why.reason = core::WaitReason::kFinal;
     why.state = (*task)->row.state;
-    why.moves_when = "nothing by itself: its run has finished";
+    why.moves_when = "never: its run has finished";
     if (!(*task)->row.error_message.empty()) why.details.push_back((*task)->row.error_message);
     if (why.state == TaskState::kSkipped) {
       auto needs = co_await fetch(
@@ -182,7 +182,7 @@ Handled check_fence(Call& call) {
   QueryReader query(call.request().query);
   const auto epoch = query.number("epoch");
   if (query.trouble()) co_return std::unexpected(*query.trouble());
-  if (!epoch) co_return std::unexpected(trouble(Code::kBadQuery, "epoch must be given"));
+  if (!epoch) co_return std::unexpected(trouble(Code::kBadQuery, "epoch is required"));
   const TaskId id = call.task();
   core::Command command = core::CheckAttempt{{}, {id, {*epoch}}};
   auto held = co_await ask<core::Done>(call.backend, std::move(command));

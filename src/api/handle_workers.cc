@@ -43,10 +43,10 @@ std::optional<Trouble> check_has_not_left(const store::WorkerView& worker) {
   std::string at;
   codec::append_time(at, worker.row.last_heartbeat);
   std::erase(at, '"');
-  Trouble left = trouble(
-      Code::kWrongState,
-      fmt::format("worker '{}' has left; it was last heard at {}", worker.row.info->id.text, at));
-  left.hint = "start it again; a worker that comes back takes work unless it is cordoned";
+  Trouble left =
+      trouble(Code::kWrongState, fmt::format("worker '{}' has left; it was last heard from at {}",
+                                             worker.row.info->id.text, at));
+  left.hint = "start it again; a worker that comes back gets tasks unless it is cordoned";
   return left;
 }
 

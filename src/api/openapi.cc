@@ -140,7 +140,8 @@ void write_parameters(JsonWriter& json, const Route& route) {
   for (const QueryParam& param : route.query) write_query_param(json, param);
   if (route.body_schema == "SubmitRequest" || route.body_schema == "SubmitNamedRequest") {
     json.begin_object().field("name", "Idempotency-Key").field("in", "header");
-    json.field("required", false).field("description", "names this request, at most 256 bytes");
+    json.field("required", false)
+        .field("description", "identifies this request, at most 256 bytes");
     json.key("schema").begin_object().field("type", "string").end_object().end_object();
   }
   json.end_array();
@@ -157,7 +158,7 @@ void write_content(JsonWriter& json, std::string_view type, std::string_view sch
 
 void write_answer(JsonWriter& json, const Route& route) {
   json.key(fmt::to_string(route.success)).begin_object();
-  json.field("description", route.success == 204 ? "Done" : "The answer");
+  json.field("description", route.success == 204 ? "Done" : "The response");
   if (route.success != 204) {
     json.key("content").begin_object();
     const bool is_text = route.answer_type != "application/json";
@@ -189,7 +190,7 @@ void write_operation(JsonWriter& json, const Route& route) {
   }
   json.key("responses").begin_object();
   write_answer(json, route);
-  json.key("default").begin_object().field("description", "What went wrong");
+  json.key("default").begin_object().field("description", "The error");
   json.key("content").begin_object();
   write_content(json, "application/problem+json", "Problem");
   json.end_object().end_object().end_object();
@@ -223,7 +224,7 @@ std::string openapi_json(std::string_view version) {
   JsonWriter json(out);
   json.begin_object().field("openapi", "3.1.0").key("info").begin_object();
   json.field("title", "vortex").field("version", version);
-  json.field("description", "Runs DAGs of commands on workers and loses nothing when parts die.");
+  json.field("description", "Runs DAGs of commands on workers and loses no work when parts fail.");
   json.end_object();
   write_paths(json);
   json.key("components").begin_object().key("schemas").begin_object();

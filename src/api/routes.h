@@ -47,7 +47,7 @@ std::span<const Route> work_routes();
 std::span<const Route> fleet_routes();
 std::span<const Route> system_routes();
 
-inline constexpr QueryParam kLimit{"limit", Type::kInteger, "entries on a page"};
-inline constexpr QueryParam kCursor{"cursor", Type::kText, "next_cursor of the page before"};
+inline constexpr QueryParam kLimit{"limit", Type::kInteger, "maximum number of entries per page"};
+inline constexpr QueryParam kCursor{"cursor", Type::kText, "next_cursor of the previous page"};
 
 }  // namespace vortex::api

@@ -96,7 +96,7 @@ constexpr Field optional(Field field) {
 }
 
 inline constexpr Field kNextCursor =
-    nullable(text("next_cursor", "give it as cursor to get the next page; null: that was all"));
+    nullable(text("next_cursor", "pass it as cursor to get the next page; null: last page"));
 
 // Closed lists of words, also used to read query parameters.
 inline constexpr std::string_view kTaskStateNames[] = {

@@ -17,19 +17,19 @@ std::vector<Timing> timings(const Settings& settings) {
   const Duration executed =
       policy.execution_timeout + policy.kill_time + policy.heartbeat_interval * 2;
   return {
-      {"proof", "The supervisor saw the worker end, it registered again, or an operator said so.",
-       "at once: taken back in the step that gets the proof", Duration{}},
-      {"hint", "The worker's connection closed and its address refuses.",
+      {"proof",
+       "The supervisor saw the worker exit, it registered again, or an operator declared it dead.",
+       "immediate: reclaimed as soon as the proof arrives", Duration{}},
+      {"hint", "The worker's connection closed and its address refuses connections.",
        "reconnect_grace + sweep_interval", policy.reconnect_grace + tick},
-      {"silence", "Nothing is heard of the worker.", "heartbeat_timeout + sweep_interval",
-       lease + tick},
-      {"not_started", "A live worker was given the task and never starts it.",
+      {"silence", "The worker is silent.", "heartbeat_timeout + sweep_interval", lease + tick},
+      {"not_started", "A live worker was assigned the task and never starts it.",
        "max(scheduled_timeout, heartbeat_timeout) + heartbeat_timeout + 2 x sweep_interval",
        not_started + stopped},
-      {"stale", "A live worker runs the task, which shows no progress any more.",
+      {"stale", "A live worker runs the task, which no longer shows progress.",
        "task_stale_timeout + heartbeat_timeout + 2 x sweep_interval + first retry delay",
        policy.stale_after + stopped + retry},
-      {"execution", "A live worker runs the task for longer than it may.",
+      {"execution", "A live worker runs the task for longer than allowed.",
        "task_timeout + kill_grace + 2 x heartbeat_interval + heartbeat_timeout + "
        "2 x sweep_interval + first retry delay",
        executed + stopped + retry},

@@ -1,5 +1,5 @@
 #pragma once
-// From the settings in force: the worst case until a dead worker's task runs again.
+// Show the worst-case recovery times with the current settings.
 //
 // One entry per kind of evidence, with the formula in the names of settings. Pure arithmetic; the
 // same rules as in core/evidence.cc and core/report.cc.
@@ -23,11 +23,9 @@ struct Timing {
 std::vector<Timing> timings(const Settings& settings);
 
 inline constexpr std::string_view kTimingsNote =
-    "Each time ends when another fitting worker with a free slot is given the task. The commit, "
-    "the "
-    "network and the start of the process come on top. While the brake is engaged, or just after "
-    "an "
-    "outage of the store or a change of leader, silence is not judged until one full lease has "
-    "passed. Tasks marked exclusive wait for proof or silence.";
+    "Each time ends when the task is assigned to another matching worker with a free slot. The "
+    "commit, the network and the start of the process add to it. While the brake is engaged, or "
+    "just after a store outage or a leader change, silence does not count until one full lease has "
+    "passed. Exclusive tasks wait for proof or silence.";
 
 }  // namespace vortex::api

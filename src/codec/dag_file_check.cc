@@ -35,7 +35,7 @@ DagError unknown_need(const DagSpec& spec, const NodeSpec& node, std::size_t at)
   const std::string_view near = nearest_name(need, names_of(spec, node.name));
   return {Kind::kUnknownNeed,
           node.name,
-          fmt::format("needs {}, which is not a task of this DAG", in_quotes(need)),
+          fmt::format("needs {}, which is not a task in this DAG", in_quotes(need)),
           {"needs", fmt::to_string(at)},
           0,
           near.empty() ? "" : fmt::format("did you mean {}?", in_quotes(near))};

@@ -31,11 +31,12 @@ void read_axis(Reading& in, NodeIx key, NodeIx list, std::vector<Axis>& out) {
   in.document().each_item(list, [&](NodeIx item) {
     if (in.full()) return;
     if (!is_plain(in.document().kind(item))) {
-      return in.wrong_type(item, "a text, a number, true or false");
+      return in.wrong_type(item, "a string, a number, true or false");
     }
     append_compact(axis.values.emplace_back(), in.document(), item);
   });
-  if (axis.values.empty() && in.fine()) in.problem(list, "a list of a matrix needs an item");
+  if (axis.values.empty() && in.fine())
+    in.problem(list, "every list in a matrix needs at least one item");
   out.push_back(std::move(axis));
 }
 
@@ -57,7 +58,7 @@ std::string combination(const std::vector<Axis>& axes, std::size_t number) {
 
 void read_matrix(Reading& in, TaskDraft& draft) {
   if (draft.map != 0) {
-    return in.problem(draft.matrix - 1, "a task has a map or a matrix, not both");
+    return in.problem(draft.matrix - 1, "a task can have a map or a matrix, not both");
   }
   std::vector<Axis> axes;
   if (!is_object_of_names(in, draft.matrix)) return;

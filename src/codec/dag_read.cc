@@ -30,7 +30,7 @@ void read_version(Reading& in, NodeIx node, DagDraft& /*out*/) {
   read_number(in, node, version);
   if (version == kDagVersion || in.full()) return;
   in.problem(node,
-             fmt::format("'vortex' is {}; this program reads version {}", version, kDagVersion));
+             fmt::format("'vortex' is {}; only version {} is supported", version, kDagVersion));
 }
 
 // ---- params ----
@@ -50,7 +50,8 @@ constexpr Field<ParamDraft> kParamFields[] = {
 void read_param(Reading& in, NodeIx key, NodeIx value, DagDraft& out) {
   if (in.full()) return;
   if (in.document().kind(value) != NodeKind::kObject) {
-    return in.wrong_type(value, "an object", R"(write it as {"type": "string", "default": "..."})");
+    return in.wrong_type(value, object_word(in.document().syntax()),
+                         R"(write it as {"type": "string", "default": "..."})");
   }
   ParamDraft draft;
   draft.spec.name = in.document().text(key);

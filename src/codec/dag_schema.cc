@@ -89,24 +89,23 @@ std::string text(std::string_view schema) { return std::string(schema); }
 std::string retry() {
   const std::array<Key, 6> keys{{
       {"max", whole(0, kRetriesMax), "Number of retries after the first try; 0: none."},
-      {"backoff", words(kBackoffKinds), "How the wait grows from retry to retry."},
-      {"delay", text(kDuration), "The first wait."},
-      {"max_delay", text(kDuration), "No wait is longer."},
-      {"jitter", R"({"type":"number","minimum":0,"maximum":1})",
-       "The part of each wait that is drawn by chance."},
+      {"backoff", words(kBackoffKinds), "How the delay grows from retry to retry."},
+      {"delay", text(kDuration), "The first delay."},
+      {"max_delay", text(kDuration), "The maximum delay."},
+      {"jitter", R"({"type":"number","minimum":0,"maximum":1})", "The random part of each delay."},
       {"unless_exit", R"({"type":"array","items":{"type":"integer","minimum":1,"maximum":255}})",
-       "Exit codes that no retry would cure."},
+       "Exit codes that are not worth a retry."},
   }};
   return object(keys);
 }
 
 std::string resources() {
   const std::array<Key, 3> keys{{
-      {"cpu", R"({"type":"number","minimum":0})", "Cores, such as 1.5."},
-      {"memory", text(kSize), "Such as 512MiB."},
+      {"cpu", R"({"type":"number","minimum":0})", "CPU cores, such as 1.5."},
+      {"memory", text(kSize), "Memory, such as 512MiB."},
       {"named",
        fmt::format(R"({{"type":"object","additionalProperties":{}}})", whole(0, kAmountMax)),
-       "Amounts of what the workers offer under names of your own."},
+       "Amounts of custom resources that workers offer."},
   }};
   return object(keys);
 }
@@ -115,22 +114,26 @@ std::string map() {
   const std::array<Key, 3> range{{
       {"from", R"({"type":"integer"})", "The first number."},
       {"to", R"({"type":"integer"})", "The last number."},
-      {"step", R"({"type":"integer","not":{"const":0}})", "From one to the next; 1 by default."},
+      {"step", R"({"type":"integer","not":{"const":0}})",
+       "The step between numbers; 1 by default."},
   }};
   const std::array<Key, 1> over{{
-      {"range", object(range, R"("required":["from","to"])"), "Numbers instead of a list."},
+      {"range", object(range, R"("required":["from","to"])"),
+       "A range of numbers instead of a list."},
   }};
   const std::array<Key, 4> keys{{
       {"over",
        fmt::format(R"({{"oneOf":[{{"type":"array","minItems":1,"items":{}}},{}]}})", kPlain,
                    object(over, R"("required":["range"])")),
-       "One task for each item."},
+       "The items; one task is created for each."},
       {"as",
        fmt::format(R"({{"type":"string","maxLength":{},{},"not":{{"const":"index"}}}})",
                    kNameBytesMax, kNamePattern),
-       "What expressions call the item: map.NAME; 'item' by default."},
-      {"max_parallel", whole(0, kParallelMax), "How many run at once; 0: no limit."},
-      {"max_failures", whole(0, 4'294'967'295), "More failed tasks than this stop the rest."},
+       "Name of the item in expressions: map.NAME; 'item' by default."},
+      {"max_parallel", whole(0, kParallelMax),
+       "Maximum number of tasks that run at once; 0: no limit."},
+      {"max_failures", whole(0, 4'294'967'295),
+       "More failed tasks than this stop the remaining ones."},
   }};
   return object(keys, R"("required":["over"])");
 }
@@ -143,20 +146,22 @@ std::string matrix() {
 
 std::vector<Key> shared_keys() {
   return {
-      {"shell", text(kTexts), "The words that start the shell for a script, such as [bash, -euc]."},
+      {"shell", text(kTexts), "The command that runs a script, such as [bash, -euc]."},
       {"env", text(kPairs), "Environment variables; expressions are allowed."},
-      {"workdir", text(kText), "Where the command starts; expressions are allowed."},
+      {"workdir", text(kText), "Working directory of the command; expressions are allowed."},
       {"retry", retry(), "How often and when to retry after a failure."},
       {"retries", whole(0, kRetriesMax), "Short form of retry: {max: N}."},
-      {"queue", name(), "The queue it waits in; 'default' by default."},
-      {"priority", whole(-kPriorityMax, kPriorityMax), "Higher first; 0 by default."},
-      {"labels", text(kPairs), "Labels that a worker must have."},
-      {"runtime", text(kText), "The runtime that a worker must offer."},
-      {"resources", resources(), "What a worker must have free."},
-      {"exclusive", text(kFlag), "Never two copies at once, at the price of slower recovery."},
-      {"timeout", text(kDuration), "The longest that one attempt may run."},
-      {"scheduled_timeout", text(kDuration), "The longest wait between hand-over and start."},
-      {"stale_after", text(kDuration), "Without a sign of life for so long it counts as stuck."},
+      {"queue", name(), "The queue to wait in; 'default' by default."},
+      {"priority", whole(-kPriorityMax, kPriorityMax), "-100 to 100, higher first; 0 by default."},
+      {"labels", text(kPairs), "Labels that the worker must have."},
+      {"runtime", text(kText), "The runtime that the worker must offer."},
+      {"resources", resources(), "Resources that the worker must have available."},
+      {"exclusive", text(kFlag), "Never run two copies at once, at the price of slower recovery."},
+      {"timeout", text(kDuration), "Maximum duration of one attempt."},
+      {"scheduled_timeout", text(kDuration),
+       "Maximum time between assignment to a worker and the start."},
+      {"stale_after", text(kDuration),
+       "An attempt without a sign of life for this long counts as stuck."},
       {"stale_counts",
        fmt::format(R"({{"type":"array","minItems":1,"items":{}}})", words(kStaleSigns)),
        "What counts as a sign of life: progress (the default), output, or both."},
@@ -166,18 +171,20 @@ std::vector<Key> shared_keys() {
 std::string task() {
   std::vector<Key> keys{
       {"needs", fmt::format(R"({{"oneOf":[{},{}]}})", kText, kTexts),
-       "The task or tasks that come before this one."},
-      {"trigger_rule", words(kTriggerRules), "When it starts, judged by how its needs ended."},
+       "The task or tasks that must end first."},
+      {"trigger_rule", words(kTriggerRules),
+       "When to start, depending on how the needed tasks ended."},
       {"run",
        fmt::format(R"({{"oneOf":[{},{{"type":"array","minItems":1,"items":{}}}]}})", kText, kText),
-       "The words of the command, or with a shell one script."},
-      {"worker", text(kText), "Only on this worker."},
-      {"map", map(), "Many tasks of one definition."},
-      {"matrix", matrix(), "A task for every combination of the lists; read as matrix.KEY."},
+       "The command as a list of arguments, or a script together with a shell."},
+      {"worker", text(kText), "The only worker it may run on."},
+      {"map", map(), "Creates many tasks from one definition."},
+      {"matrix", matrix(),
+       "Creates a task for every combination of the lists; the values are matrix.KEY."},
       {"outputs",
        fmt::format(R"({{"type":"array","maxItems":{},"uniqueItems":true,"items":{}}})", kListMax,
                    name()),
-       "Names that it writes to $VORTEX_OUTPUTS."},
+       "Names of the values that the task writes to $VORTEX_OUTPUTS."},
   };
   for (Key& key : shared_keys()) keys.push_back(std::move(key));
   return object(keys, R"("required":["run"],"allOf":[{"not":{"required":["map","matrix"]}},)"
@@ -196,10 +203,10 @@ std::string param() {
                                             {ParamType::kList, "array"},
                                             {ParamType::kObject, "object"}}};
   const std::array<Key, 3> keys{{
-      {"type", words(kParamTypes), "'string' by default."},
-      {"default", "{}", "The value of a run that gives none; without it each run must."},
+      {"type", words(kParamTypes), "Type of the param; 'string' by default."},
+      {"default", "{}", "The value if a run does not give one; without a default, every run must."},
       {"help", fmt::format(R"({{"type":"string","maxLength":{}}})", kHelpBytesMax),
-       "What it is for, in one line."},
+       "A one-line description."},
   }};
   std::string all = R"("allOf":[)";
   for (const TypeName& type : kTypes) {
@@ -214,20 +221,21 @@ std::string param() {
 
 std::string whole_file() {
   const std::array<Key, 7> keys{{
-      {"vortex", fmt::format(R"({{"const":{}}})", kDagVersion), "The version of this form."},
-      {"name", name(), "The DAG's name."},
-      {"timeout", text(kDuration), "The longest that a run may take."},
-      {"barrier", words(kBarriers), "levels: a level starts only when the one before is complete."},
+      {"vortex", fmt::format(R"({{"const":{}}})", kDagVersion), "Version of the format."},
+      {"name", name(), "Name of the DAG."},
+      {"timeout", text(kDuration), "Maximum duration of a run."},
+      {"barrier", words(kBarriers),
+       "levels: a level starts only when the previous one is complete."},
       {"params",
        fmt::format(R"({{"type":"object",{},"maxProperties":{},"additionalProperties":{}}})",
                    names_of_members(), kListMax, param()),
-       "Values that each run is given."},
+       "Values passed to each run."},
       {"defaults", object(shared_keys(), R"("not":{"required":["retry","retries"]})"),
-       "What tasks have where they say nothing of their own."},
+       "Default values for all tasks."},
       {"tasks",
        fmt::format(R"({{"type":"object","minProperties":1,{},"additionalProperties":{}}})",
                    names_of_members(), task()),
-       "The tasks by name."},
+       "The tasks, by name."},
   }};
   return object(keys, R"("$schema":"http://json-schema.org/draft-07/schema#",)"
                       R"("title":"vortex DAG file","required":["name","tasks"])");

@@ -149,7 +149,7 @@ void read_over(Reading& in, NodeIx node, MapSpec& out) {
     return in.problem(node, "a map over an expression is not supported yet",
                       "write the list itself, or a range");
   }
-  in.wrong_type(node, "a list of texts or a range",
+  in.wrong_type(node, "a list of strings or a range",
                 R"(a range is {"range": {"from": 1, "to": 10}})");
 }
 
@@ -237,7 +237,7 @@ void read_stale_counts(Reading& in, NodeIx node, TaskDraft& out) {
     (sign == StaleSign::kOutput ? counts.output : counts.progress) = true;
   });
   if (in.document().count(node) == 0) {
-    return in.problem(node, "stale_counts is empty: nothing could show that the task is alive",
+    return in.problem(node, "stale_counts is empty, so nothing would count as a sign of life",
                       "list progress, output or both");
   }
   out.spec.stale_counts = counts;

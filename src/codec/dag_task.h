@@ -29,7 +29,7 @@ struct TaskNodes {
 };
 
 NodeSpec read_task(Reading& in, const TaskNodes& at, const TaskDraft& defaults);
-// What tasks have where they say nothing of their own.
+// Default values for all tasks.
 void read_defaults(Reading& in, NodeIx node, TaskDraft& out);
 // Every combination of the lists of a matrix becomes one item of a map.
 void read_matrix(Reading& in, TaskDraft& draft);

@@ -65,7 +65,7 @@ bool has_type(const Document& document, NodeIx node, ParamType type) {
 std::string_view shown_type(ParamType type) {
   switch (type) {
     case ParamType::kString:
-      return "a text";
+      return "a string";
     case ParamType::kNumber:
       return "a number";
     case ParamType::kBoolean:

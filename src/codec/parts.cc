@@ -32,7 +32,7 @@ void read_cpu(Reading& in, NodeIx node, Resources& out) {
 
 void read_memory(Reading& in, NodeIx node, Resources& out) {
   if (in.document().kind(node) != NodeKind::kText) {
-    return in.wrong_type(node, "a text with a unit", size_help(in.document().text(node)));
+    return in.wrong_type(node, "a string with a unit", size_help(in.document().text(node)));
   }
   const std::string_view text = in.document().text(node);
   const auto bytes = parse_size(text);
@@ -63,7 +63,7 @@ constexpr Field<Resources> kResourceFields[] = {
 void read_duration(Reading& in, NodeIx node, Duration& out, Duration low, Duration high) {
   const std::string_view text = in.document().text(node);
   if (in.document().kind(node) != NodeKind::kText) {
-    return in.wrong_type(node, "a text with a unit", duration_help(text));
+    return in.wrong_type(node, "a string with a unit", duration_help(text));
   }
   const auto duration = parse_duration(text);
   if (!duration) return amount_fault(in, node, duration.error(), duration_help(text));
@@ -73,9 +73,9 @@ void read_duration(Reading& in, NodeIx node, Duration& out, Duration low, Durati
       return in.problem(node, fmt::format("{} is {}; it must be more than 0",
                                           in.document().name_of(node), in.shown(node)));
     }
-    return in.problem(node,
-                      fmt::format("{} is {}; allowed is {} to {}", in.document().name_of(node),
-                                  in.shown(node), duration_text(low), duration_text(high)));
+    return in.problem(
+        node, fmt::format("{} is {}; the allowed range is {} to {}", in.document().name_of(node),
+                          in.shown(node), duration_text(low), duration_text(high)));
   }
   out = *duration;
 }
@@ -157,11 +157,11 @@ void read_run(Reading& in, NodeIx node, CommandDraft& out) {
   const NodeKind kind = in.document().kind(node);
   if (kind == NodeKind::kArray) {
     if (in.document().count(node) == 0) {
-      in.problem(node, "the command is empty", "name a program: [echo, hello]");
+      in.problem(node, "the command is empty", "specify a program: [echo, hello]");
     }
     return read_texts(in, node, out.command.argv);
   }
-  if (kind != NodeKind::kText) return in.wrong_type(node, "a list of texts");
+  if (kind != NodeKind::kText) return in.wrong_type(node, "a list of strings");
   out.command.argv.assign(1, std::string(in.document().text(node)));
 }
 
@@ -169,8 +169,8 @@ void finish_command(Reading& in, const CommandDraft& draft) {
   if (draft.run == 0 || in.document().kind(draft.run) != NodeKind::kText) return;
   if (!draft.command.shell.empty() || in.full()) return;
   const bool yaml = in.document().syntax() == Syntax::kYaml;
-  in.problem(draft.run, "'run' is a single text, but no shell is given to read it",
-             yaml ? "write the words as a list: [echo, hello], or add shell: [bash, -euc]"
+  in.problem(draft.run, "'run' is a string, but there is no shell to run it",
+             yaml ? "write a list of arguments: [echo, hello], or add shell: [bash, -euc]"
                   : R"(write the words as a list, or add "shell": ["bash", "-euc"])");
 }
 

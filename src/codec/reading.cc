@@ -39,14 +39,15 @@ constexpr std::string_view kRunHelp = "the command of a task is its 'run'";
 constexpr std::string_view kNeedsHelp = "a task lists the tasks it waits for in 'needs'";
 constexpr std::string_view kTimeoutHelp = "write timeout: 90s, a number with a unit";
 constexpr std::string_view kWhenHelp =
-    "'trigger_rule' decides by how the needed tasks ended; other conditions are not supported yet";
+    "use 'trigger_rule' to depend on how the needed tasks ended; other conditions are not "
+    "supported yet";
 constexpr std::string_view kParallelHelp =
     "'max_parallel' of a map limits how many of its tasks run at once";
 constexpr std::string_view kImageHelp =
-    "tasks run on the worker itself: choose it by 'labels' or 'runtime', or start it with "
+    "tasks run directly on the worker: select one with 'labels' or 'runtime', or start it with "
     "--launcher container --container-root DIR";
 constexpr std::string_view kScheduleHelp =
-    "our word is 'schedule', which is not supported yet: start runs with `vortex run`";
+    "the key is called 'schedule', but it is not supported yet: start runs with `vortex run`";
 constexpr std::array<OtherWord, 36> kOtherWords{{
     {"attempts", "max", {}, kMaxNote},
     {"retries", "max"},
@@ -116,8 +117,8 @@ std::string meant(std::string_view wanted, std::span<const std::string_view> kno
 
 template <class Number>
 void out_of_range(Reading& in, NodeIx node, Number low, Number high) {
-  in.problem(node, fmt::format("{} is {}; allowed is {} to {}", in.document().name_of(node),
-                               in.shown(node), low, high));
+  in.problem(node, fmt::format("{} is {}; the allowed range is {} to {}",
+                               in.document().name_of(node), in.shown(node), low, high));
 }
 
 template <class Number>
@@ -179,7 +180,7 @@ std::string Reading::shown(NodeIx node) const {
     case NodeKind::kArray:
       return "a list";
     case NodeKind::kObject:
-      return "an object";
+      return std::string(object_word(document_.syntax()));
   }
   VX_ASSERT(false && "a value outside NodeKind");
 }
@@ -213,9 +214,13 @@ void Reading::missing_key(NodeIx object, std::string_view name) {
   problem(object, fmt::format("{} has no {}", document_.name_of(object), in_quotes(name)));
 }
 
+std::string_view object_word(Syntax syntax) {
+  return syntax == Syntax::kYaml ? "a map" : "an object";
+}
+
 bool is_object(Reading& in, NodeIx node) {
   if (in.document().kind(node) == NodeKind::kObject) return true;
-  in.wrong_type(node, "an object");
+  in.wrong_type(node, object_word(in.document().syntax()));
   return false;
 }
 
@@ -231,7 +236,7 @@ std::optional<std::string_view> text_of(Reading& in, NodeIx node) {
   const bool scalar = kind != NodeKind::kNull && kind < NodeKind::kText;
   std::string help;
   if (scalar && !in.full()) help = fmt::format("put it in quotes: \"{}\"", in.shown(node));
-  in.wrong_type(node, "a text", std::move(help));
+  in.wrong_type(node, "a string", std::move(help));
   return std::nullopt;
 }
 

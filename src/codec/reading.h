@@ -69,6 +69,9 @@ class Reading {
 
 // ---- Single values ----
 
+// What people call it: "a map" in YAML, "an object" in JSON.
+std::string_view object_word(Syntax syntax);
+
 bool is_object(Reading& in, NodeIx node);
 bool is_array(Reading& in, NodeIx node);
 // Unset after a problem.

@@ -42,7 +42,7 @@ void read_metadata(Reading& in, NodeIx node, RegisterBody& out) {
   std::string& metadata = out.info.metadata;
   const NodeKind kind = in.document().kind(node);
   if (kind != NodeKind::kText && kind != NodeKind::kObject) {
-    return in.wrong_type(node, "a text or an object");
+    return in.wrong_type(node, "a string or an object");
   }
   kind == NodeKind::kText ? read_text(in, node, metadata) : read_passed_object(in, node, metadata);
   if (metadata.size() <= kMetadataBytesMax) return;
@@ -62,7 +62,7 @@ void read_names(Reading& in, NodeIx node, std::vector<std::string>& out) {
 void read_queues(Reading& in, NodeIx node, RegisterBody& out) {
   read_names(in, node, out.info.queues);
   if (in.document().kind(node) == NodeKind::kArray && in.document().count(node) == 0) {
-    in.problem(node, "'queues' is empty; the worker would never work");
+    in.problem(node, "'queues' is empty; the worker would never get a task");
   }
   for (const std::string& queue : out.info.queues) {
     if (auto complaint = complain_of_name("queue", queue)) in.problem(node, *std::move(complaint));

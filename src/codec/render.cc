@@ -86,7 +86,7 @@ Value walk(Value value, const std::vector<PathStep>& steps) {
       next = key != nullptr ? member_of(*value.document, value.node, *key)
                             : item_of(*value.document, value.node, std::get<std::uint32_t>(step));
     }
-    if (next == 0) return missing(fmt::format("there is no {} in it", shown_step(step)));
+    if (next == 0) return missing(fmt::format("there is no {}", shown_step(step)));
     value = value_at(*value.document, next);
   }
   return value;
@@ -101,7 +101,7 @@ Value member_value(const Document* document, std::string_view name, std::string 
 Value item_value(Values& values, const Path& path) {
   const MapItem* map = values.facts().map;
   if (map == nullptr) return missing("the task is not part of a map");
-  if (map->as != path.name) return missing("the map calls its item " + in_quotes(map->as));
+  if (map->as != path.name) return missing("the item of the map is called " + in_quotes(map->as));
   if (path.steps.empty()) return text_value(map->item);
   const Document* item = values.item();
   if (item == nullptr) return missing(fmt::format("the item {} is not JSON", in_quotes(map->item)));
@@ -181,7 +181,7 @@ class Evaluator {
     if (!value) return value;
     if (value->kind == Kind::kMissing) return std::unexpected(value->text);
     if (value->kind == Kind::kNull) {
-      return std::unexpected(std::string("the value is null; a default can be given with ??"));
+      return std::unexpected(std::string("the value is null; add a default with ??"));
     }
     return value;
   }
@@ -213,7 +213,7 @@ class Evaluator {
     Result list = usable(expression.parts[0]);
     if (!list) return list;
     if (list->kind != Kind::kNode || list->document->kind(list->node) != NodeKind::kArray) {
-      return std::unexpected(std::string("join wants a list"));
+      return std::unexpected(std::string("join expects a list"));
     }
     Result between = usable(expression.parts[1]);
     if (!between) return between;
@@ -254,7 +254,7 @@ std::expected<std::string, std::string> render(const Template& tmpl, Values& val
       out += plain_text(*value);
     }
     if (out.size() > kArgumentBytesMax) {
-      return std::unexpected(fmt::format("the text grew to more than {} bytes", kArgumentBytesMax));
+      return std::unexpected(fmt::format("the result exceeds {} bytes", kArgumentBytesMax));
     }
   }
   return out;

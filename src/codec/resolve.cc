@@ -59,7 +59,7 @@ class Resolver {
     if (!has_expression_mark(script)) return {};
     const auto parsed = parse_template(script);
     if (!parsed || !parsed->expressions.empty()) {
-      return std::unexpected(std::string("run: an expression in a shell script is refused"));
+      return std::unexpected(std::string("run: expressions are not allowed in a shell script"));
     }
     script = parsed->texts.front();
     return {};

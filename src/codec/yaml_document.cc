@@ -82,7 +82,7 @@ class Writer {
     const bool opens = node.kind == Kind::kList || node.kind == Kind::kMap;
     const bool too_deep = opens && depth_ >= kYamlDepthMax;
     if ((too_much || too_deep) && !std::exchange(given_up_, true)) {
-      problem(node.at, too_deep ? "aliases make this nested too deep"
+      problem(node.at, too_deep ? "aliases make this too deeply nested"
                                 : "aliases make this document too large");
     }
     return !given_up_;
@@ -112,7 +112,7 @@ class Writer {
   void ambiguous(const YamlNode& node) {
     const bool number = node.text.find_first_of("0123456789.") != node.text.npos;
     problem(node.at,
-            fmt::format("{} is {} to some readers of YAML and a text to others",
+            fmt::format("{} is {} to some YAML parsers and a string to others",
                         in_quotes(node.text), number ? "a number" : "true or false"),
             fmt::format("put it in quotes: \"{}\", or write {}", node.text,
                         number ? "a plain number" : "true or false"));
@@ -161,12 +161,12 @@ class Writer {
   void check_key(const YamlNode& key) {
     if (key.kind == Kind::kQuoted) return;
     if (key.kind != Kind::kPlain) {
-      return problem(key.at, "a key must be a text", "");
+      return problem(key.at, "a key must be a string", "");
     }
     const ScalarKind kind = scalar_kind(key.text);
     if (kind == ScalarKind::kText || kind == ScalarKind::kNumber) return;
     problem(key.at,
-            fmt::format("the key {} is not a text to all readers of YAML", in_quotes(key.text)),
+            fmt::format("the key {} is not a string to all YAML parsers", in_quotes(key.text)),
             fmt::format("put it in quotes: \"{}\"", key.text));
   }
 
@@ -199,7 +199,7 @@ class Writer {
                         return followed(c).kind == Kind::kMap;
                       });
     if (!maps) {
-      return problem(tree_.nodes[value].at, "<< takes an object or a list of objects", "");
+      return problem(tree_.nodes[value].at, "<< expects a map or a list of maps", "");
     }
     out.insert(out.end(), node.children.begin(), node.children.end());
   }

@@ -19,28 +19,30 @@ struct Translation {
 
 // By how the library's message begins; the first that fits counts.
 constexpr std::array<Translation, 16> kTranslations{{
-    {"end of map flow not found", "a '{' is not closed", ""},
-    {"end of sequence flow not found", "a '[' is not closed", ""},
-    {"end of map not found", "the indentation of this line does not fit the lines before it",
-     "members of one object begin in the same column"},
-    {"end of sequence not found", "the indentation of this line does not fit the lines before it",
-     "items of one list begin in the same column"},
-    {"illegal map value", "a ':' stands where no key can end",
-     "indent the line like its neighbours; a text with ': ' in it needs quotes"},
-    {"illegal map key", "a key can not stand here", "indent the line like its neighbours"},
-    {"illegal block entry", "a '- ' can not stand here",
+    {"end of map flow not found", "a '{' is never closed", ""},
+    {"end of sequence flow not found", "a '[' is never closed", ""},
+    {"end of map not found", "the indentation of this line does not match the previous lines",
+     "keys of the same map must start in the same column"},
+    {"end of sequence not found", "the indentation of this line does not match the previous lines",
+     "items of the same list must start in the same column"},
+    {"illegal map value", "a ':' is not allowed here",
+     "indent the line like its neighbours; a string that contains ': ' needs quotes"},
+    {"illegal map key", "a key is not allowed here", "indent the line like its neighbours"},
+    {"illegal block entry", "a '- ' is not allowed here",
      "indent the line like the other items of its list"},
-    {"illegal EOF in scalar", "a quote is not closed", ""},
-    {"illegal document indicator in scalar", "a quote is not closed", ""},
-    {"illegal flow end", "a '}' or ']' closes what is not open", ""},
-    {"illegal character in scalar", "a character can not stand here", "put the text in quotes"},
+    {"illegal EOF in scalar", "a quote is never closed", ""},
+    {"illegal document indicator in scalar", "a quote is never closed", ""},
+    {"illegal flow end", "a '}' or ']' closes nothing", ""},
+    {"illegal character in scalar", "this character is not allowed here",
+     "put the string in quotes"},
     {"unknown escape character", "unknown escape in double quotes",
      "write \\\\ for a backslash, or use single quotes"},
-    {"unknown token", "unexpected character", "put the text in quotes"},
-    {"the referenced anchor is not defined", "there is no anchor of this name",
-     "define it before, with & in front of its name"},
-    {"illegal tab when looking for indentation", "a tab can not indent", "use spaces"},
-    {"bad character found while scanning hex number", "an escape has a wrong digit", ""},
+    {"unknown token", "unexpected character", "put the string in quotes"},
+    {"the referenced anchor is not defined", "there is no anchor with this name",
+     "define it earlier, with & in front of its name"},
+    {"illegal tab when looking for indentation", "tabs are not allowed for indentation",
+     "use spaces"},
+    {"bad character found while scanning hex number", "an escape contains an invalid digit", ""},
 }};
 
 std::string_view line_at(std::string_view text, std::uint32_t line) {
@@ -77,7 +79,7 @@ Problem problem_at(Position at, std::string message, std::string help) {
 
 Problem yaml_fault(std::string_view text, Position at, std::string_view message) {
   if (const Position tab = find_tab(text, at.line); tab.line != 0) {
-    return problem_at(tab, "a tab can not indent", "use spaces");
+    return problem_at(tab, "tabs are not allowed for indentation", "use spaces");
   }
   for (const auto& [begins, bracket] : {std::pair("end of map flow not found", '{'),
                                         std::pair("end of sequence flow not found", '[')}) {
@@ -86,7 +88,7 @@ Problem yaml_fault(std::string_view text, Position at, std::string_view message)
   }
   const std::string_view line = line_at(text, at.line);
   if (line.contains("${{")) {
-    return problem_at(at, "this can not be read as YAML", "put a text with ${{ }} in quotes");
+    return problem_at(at, "this is not valid YAML", "put a string with ${{ }} in quotes");
   }
   if (message.starts_with("unknown escape")) {  // told behind it
     const std::size_t slash = line.rfind('\\', at.column - 1);
@@ -96,7 +98,7 @@ Problem yaml_fault(std::string_view text, Position at, std::string_view message)
     if (!message.starts_with(known.begins)) continue;
     return problem_at(at, std::string(known.message), std::string(known.help));
   }
-  return problem_at(at, "this is not YAML: " + in_quotes(message), "");
+  return problem_at(at, "not valid YAML: " + in_quotes(message), "");
 }
 
 }  // namespace vortex::codec

@@ -68,7 +68,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ == 1) return;
-    stop(place(mark), "a second document begins here", "a file holds one DAG: split it");
+    stop(place(mark), "a second document starts here", "a file contains one DAG: split it");
   }
   void OnDocumentEnd() override {}
 
@@ -79,7 +79,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const YamlIx target = anchors_.at(anchor);
     if (std::ranges::find(open_, target) != open_.end()) {
-      stop(place(mark), "this alias stands inside of what it refers to", "");
+      stop(place(mark), "this alias refers to something that contains it", "");
     }
     const YamlIx node = add(Kind::kAlias, place(mark), 0);
     tree_.nodes[node].target = target;
@@ -91,7 +91,7 @@ class TreeBuilder final : public YAML::EventHandler {
     const bool plain = tag == "?" || tag.empty();
     if (!plain && tag != "!" && tag != kTextTag) refuse_tag(mark, tag);
     if (!plain && !is_closed(text_.substr(std::min(offset_of(mark), text_.size())))) {
-      stop(place(mark), "a quote is not closed", "");
+      stop(place(mark), "a quote is never closed", "");
     }
     const YamlIx node = add(plain ? Kind::kPlain : Kind::kQuoted, place(mark), anchor);
     tree_.nodes[node].text = value;
@@ -120,7 +120,7 @@ class TreeBuilder final : public YAML::EventHandler {
     if (tree_.problems.size() >= kProblemsMax) return;
     tree_.problems.push_back(problem_at(place(mark),
                                         fmt::format("the tag {} is not supported", in_quotes(tag)),
-                                        "leave it out; quotes make a text of a number"));
+                                        "remove it; quotes turn a number into a string"));
   }
 
   YamlIx add(Kind kind, Position at, YAML::anchor_t anchor) {
@@ -186,7 +186,7 @@ std::optional<Problem> run_parser(std::string_view text, TreeBuilder& builder) {
     const bool known = !fault.mark.is_null();
     return yaml_fault(text, known ? place(fault.mark) : Position{1, 1}, fault.msg);
   } catch (const std::exception& fault) {
-    return problem_at({1, 1}, fmt::format("the file can not be read: {}", fault.what()));
+    return problem_at({1, 1}, fmt::format("cannot read the file: {}", fault.what()));
   }
   return std::nullopt;
 }

@@ -71,7 +71,7 @@ class Comparing {
     if (!running) return trouble("runs", running.error());
     for (const RunId id : *running) {
       if (known.contains(id)) continue;
-      find("{}: the database has it as Running, memory does not have it", to_text(id));
+      find("{}: Running in the database, but not in memory", to_text(id));
     }
   }
 
@@ -84,13 +84,15 @@ class Comparing {
         const std::string& id = view.row.info->id.text;
         const auto known = expected.find(id);
         if (known == expected.end()) {
-          find("worker '{}': the database has a row, memory does not have it", id);
+          find("worker '{}': in the database, but not in memory", id);
           continue;
         }
         if (known->second != std::pair(view.row.state, view.row.incarnation)) {
-          find("worker '{}': the database has it as {} in life {}, memory as {} in life {}", id,
-               to_text(view.row.state), view.row.incarnation.value, to_text(known->second.first),
-               known->second.second.value);
+          find(
+              "worker '{}': {} with incarnation {} in the database, {} with incarnation {} in "
+              "memory",
+              id, to_text(view.row.state), view.row.incarnation.value, to_text(known->second.first),
+              known->second.second.value);
         }
         expected.erase(known);
       }
@@ -98,7 +100,7 @@ class Comparing {
       if (page.cursor.empty()) break;
     }
     if (!page.cursor.empty()) return;
-    for (const auto& [id, life] : expected) find("worker '{}': the database has no row of it", id);
+    for (const auto& [id, life] : expected) find("worker '{}': not in the database", id);
   }
 
   void leases(std::map<PartitionKey, std::pair<std::string, Epoch>> expected) {
@@ -110,7 +112,7 @@ class Comparing {
         const auto known = expected.find(row.partition);
         if (known == expected.end()) continue;
         if (known->second != std::pair(row.holder.text, row.epoch)) {
-          find("lease {}/{}: the database has epoch {} of '{}', memory {} of '{}'",
+          find("lease {}/{}: epoch {} of '{}' in the database, {} of '{}' in memory",
                row.partition.topic, row.partition.partition, row.epoch.value, row.holder.text,
                known->second.second.value, known->second.first);
         }
@@ -121,7 +123,7 @@ class Comparing {
     }
     if (!page.cursor.empty()) return;
     for (const auto& [key, held] : expected) {
-      find("lease {}/{}: the database has no row of it", key.topic, key.partition);
+      find("lease {}/{}: not in the database", key.topic, key.partition);
     }
   }
 
@@ -142,19 +144,19 @@ class Comparing {
 
   void run(const RunCopy& copy, const store::RunMarks& marks) {
     const RunId id = copy.id;
-    if (!marks.is_there) return find("{}: the database has no row of this run", to_text(id));
+    if (!marks.is_there) return find("{}: the run is not in the database", to_text(id));
     if (!marks.damage.empty()) return find("{}: {}", to_text(id), marks.damage);
     if (marks.state != copy.state || marks.ending != copy.ending || marks.paused != copy.paused) {
-      find("{}: the database has it as {}{}, memory as {}{}", to_text(id), to_text(marks.state),
+      find("{}: {}{} in the database, {}{} in memory", to_text(id), to_text(marks.state),
            marks.paused ? " and paused" : "", to_text(copy.state),
            copy.paused ? " and paused" : "");
     }
     if (marks.levels_passed != copy.levels_passed) {
-      find("{}: the database has {} levels passed, memory {}", to_text(id), marks.levels_passed,
+      find("{}: {} levels passed in the database, {} in memory", to_text(id), marks.levels_passed,
            copy.levels_passed);
     }
     if (marks.made != copy.made) {
-      find("{}: the database counts its tasks by state differently", to_text(id));
+      find("{}: the counts of tasks by state differ from the database", to_text(id));
     }
     tasks(copy, marks.tasks);
   }
@@ -165,7 +167,7 @@ class Comparing {
     for (const store::TaskMark& task : copy.tasks) {
       while (at != rows.end() && at->index < task.index) extra(copy, *at++);
       if (at == rows.end() || at->index != task.index) {
-        find("{}: the database has no row of task {}", to_text(copy.id), task.index);
+        find("{}: task {} is not in the database", to_text(copy.id), task.index);
         continue;
       }
       compare(copy, task, *at++);
@@ -179,17 +181,17 @@ class Comparing {
   }
 
   void extra(const RunCopy& copy, const store::TaskMark& row) {
-    find("{}: the database has a row, memory does not have the task", name_of(copy, row.index));
+    find("{}: in the database, but not in memory", name_of(copy, row.index));
   }
 
   void compare(const RunCopy& copy, const store::TaskMark& task, const store::TaskMark& row) {
     if (row.state != task.state || row.epoch != task.epoch) {
-      return find("{}: the database has it {} in epoch {}, memory {} in epoch {}",
+      return find("{}: {} in epoch {} in the database, {} in epoch {} in memory",
                   name_of(copy, task.index), to_text(row.state), row.epoch.value,
                   to_text(task.state), task.epoch.value);
     }
     if (is_held(task.state) && row.worker != task.worker) {
-      find("{}: the database has it on '{}', memory on '{}'", name_of(copy, task.index), row.worker,
+      find("{}: on '{}' in the database, on '{}' in memory", name_of(copy, task.index), row.worker,
            task.worker);
     }
   }

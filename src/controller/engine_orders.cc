@@ -45,15 +45,15 @@ std::string_view to_text(lead::StepDown::Why why) {
   using Why = lead::StepDown::Why;
   switch (why) {
     case Why::kOwnClock:
-      return "the lease may end before it is renewed";
+      return "the lease may expire before it is renewed";
     case Why::kLost:
-      return "another controller leads";
+      return "another controller is the leader";
     case Why::kFenceLost:
       return "a write found a newer term";
     case Why::kCommitUnknown:
-      return "what it remembers may differ from the database";
+      return "memory may differ from the database";
     case Why::kReloadFailed:
-      return "the state could not be loaded";
+      return "loading the state failed";
     case Why::kStopped:
       return "it was asked to stop";
   }
@@ -68,9 +68,10 @@ api::UnservedError error_of(engine::Unserved why) {
       return {api::Unserved::kNoSpace, "the disk under the database is almost full", seconds(5)};
     case engine::Unserved::kInDoubt:
       return {api::Unserved::kUnknown,
-              "the controller lost the store while it wrote: it may have happened", millis(500)};
+              "the connection to the store was lost during the write: it may have taken effect",
+              millis(500)};
   }
-  return {api::Unserved::kNotLeader, "this controller does not lead now", millis(500)};
+  return {api::Unserved::kNotLeader, "this controller is not the leader", millis(500)};
 }
 
 }  // namespace
@@ -82,8 +83,8 @@ void EngineShell::perform(lead::TryAcquire& order) {
     Answer answer = lead::Unavailable{};
     if (!result) {
       answer = refused<Answer>(result.error());
-      set_trouble("the database cannot be written: " + result.error().detail);
-      outlet_.say(LogLevel::kError, "cannot take the lead: " + result.error().detail);
+      set_trouble("cannot write to the database: " + result.error().detail);
+      outlet_.say(LogLevel::kError, "cannot become the leader: " + result.error().detail);
       // The reserve lets a controller start on a full disk and finish what is running.
       if (result.error().fault == store::Fault::kFull) outlet_.make_space();
     } else if (const auto* won = std::get_if<store::Won>(&*result)) {
@@ -220,7 +221,7 @@ void EngineShell::drop_audit() {
   audit_.drop();
   for (auto& done : std::exchange(audit_waiters_, {})) {
     done(std::unexpected(api::UnservedError{
-        api::Unserved::kNotLeader, "the state was loaded again during the check", millis(500)}));
+        api::Unserved::kNotLeader, "the state was reloaded during the check", millis(500)}));
   }
 }
 
@@ -245,15 +246,15 @@ void EngineShell::perform(engine::RefuseAll& order) {
 }
 
 void EngineShell::perform(engine::Loaded& order) {
-  outlet_.say(LogLevel::kInfo, fmt::format("term {}: {} live runs, {} workers loaded",
+  outlet_.say(LogLevel::kInfo, fmt::format("term {}: loaded the state; live runs: {}, workers: {}",
                                            order.term.value, order.runs, order.workers));
   set_damaged(std::move(order.damaged));
   outlet_.loaded(order.last_event);
 }
 
 void EngineShell::perform(engine::LoadFailed& order) {
-  set_trouble("the state could not be loaded: " + order.why);
-  outlet_.say(LogLevel::kError, "the state could not be loaded: " + order.why);
+  set_trouble("loading the state failed: " + order.why);
+  outlet_.say(LogLevel::kError, "loading the state failed: " + order.why);
 }
 
 void EngineShell::perform(engine::Serves& order) {
@@ -272,11 +273,11 @@ void EngineShell::perform(engine::SteppedDown& order) {
 
 void EngineShell::perform(engine::Doubts& order) {
   store_well_ = false;
-  outlet_.say(LogLevel::kError, fmt::format("loading the state again: {}", order.why));
+  outlet_.say(LogLevel::kError, fmt::format("reloading the state: {}", order.why));
 }
 
 void EngineShell::perform(engine::FoundFenced& order) {
-  outlet_.say(LogLevel::kWarn, "another controller leads: " + order.detail);
+  outlet_.say(LogLevel::kWarn, "another controller is the leader: " + order.detail);
 }
 
 void EngineShell::perform(engine::FoundBroken& order) {

@@ -78,29 +78,29 @@ struct Metrics::Families {
   prometheus::Registry registry;
   Family<Counter>& finished = BuildCounter()
                                   .Name("vortex_tasks_finished_total")
-                                  .Help("Tasks that came to an end, by outcome")
+                                  .Help("Tasks that ended, by outcome")
                                   .Register(registry);
   Family<Histogram>& latency = BuildHistogram()
                                    .Name("vortex_task_queue_latency_seconds")
-                                   .Help("From the creation of a task to its first hand-over")
+                                   .Help("Time from the creation of a task to its first assignment")
                                    .Register(registry);
   Family<Histogram>& duration = BuildHistogram()
                                     .Name("vortex_task_duration_seconds")
-                                    .Help("From the start of an attempt to its end")
+                                    .Help("Time from the start of an attempt to its end")
                                     .Register(registry);
   ByLabel<> timeouts{BuildCounter()
                          .Name("vortex_task_timeouts_total")
-                         .Help("Attempts ended by a clock, by which one")
+                         .Help("Attempts ended by a timeout, by kind")
                          .Register(registry),
                      "kind"};
   ByLabel<Histogram> lateness{BuildHistogram()
                                   .Name("vortex_task_timeout_lateness_seconds")
-                                  .Help("From a task's deadline to the moment it was acted on")
+                                  .Help("Time from a task's deadline until it was acted on")
                                   .Register(registry),
                               "clock"};
   ByLabel<Histogram> gaps{BuildHistogram()
                               .Name("vortex_worker_heartbeat_gap_seconds")
-                              .Help("Since the last heartbeat, when a worker's standing changed")
+                              .Help("Time since the last heartbeat when a worker's status changed")
                               .Register(registry),
                           "became"};
   ByLabel<> disrupted{BuildCounter()
@@ -110,18 +110,17 @@ struct Metrics::Families {
                       "cause"};
   ByLabel<> recoveries{BuildCounter()
                            .Name("vortex_recoveries_total")
-                           .Help("Workers whose tasks were taken back, by evidence")
+                           .Help("Workers whose tasks were reclaimed, by evidence")
                            .Register(registry),
                        "evidence"};
   ByLabel<> requeued{BuildCounter()
                          .Name("vortex_tasks_requeued_total")
-                         .Help("Tasks taken back from workers that are gone, by evidence: what "
-                               "restarts and crashes disrupt")
+                         .Help("Tasks reclaimed from lost workers, by evidence")
                          .Register(registry),
                      "evidence"};
   Counter& stale_refused = BuildCounter()
                                .Name("vortex_stale_results_refused_total")
-                               .Help("Results of attempts that had lost their lease")
+                               .Help("Results refused because the attempt had lost its lease")
                                .Register(registry)
                                .Add({});
   Counter& stale_workers = BuildCounter()
@@ -131,32 +130,32 @@ struct Metrics::Families {
                                .Add({});
   Histogram& commit = BuildHistogram()
                           .Name("vortex_store_commit_seconds")
-                          .Help("Time of one commit")
+                          .Help("Duration of a commit")
                           .Register(registry)
                           .Add({}, kCommitSeconds);
   Histogram& rows = BuildHistogram()
                         .Name("vortex_store_batch_rows")
-                        .Help("Row changes in one commit")
+                        .Help("Number of row changes in a commit")
                         .Register(registry)
                         .Add({}, kRows);
   Histogram& health_pass = BuildHistogram()
                                .Name("vortex_health_pass_seconds")
-                               .Help("Time of one pass over all workers")
+                               .Help("Duration of a pass over all workers")
                                .Register(registry)
                                .Add({}, kPassSeconds);
   Histogram& reconcile = BuildHistogram()
                              .Name("vortex_reconcile_seconds")
-                             .Help("Time spent on one thorough check, all its slices together")
+                             .Help("Duration of a thorough check, over all slices")
                              .Register(registry)
                              .Add({}, kPassSeconds);
   Histogram& reconcile_slice = BuildHistogram()
                                    .Name("vortex_reconcile_slice_seconds")
-                                   .Help("The longest slice of a thorough check")
+                                   .Help("Duration of the longest slice of a thorough check")
                                    .Register(registry)
                                    .Add({}, kPassSeconds);
   Counter& reconcile_findings = BuildCounter()
                                     .Name("vortex_reconcile_findings_total")
-                                    .Help("Contradictions that thorough checks found")
+                                    .Help("Inconsistencies found by thorough checks")
                                     .Register(registry)
                                     .Add({});
   Counter& repairs = BuildCounter()

@@ -57,25 +57,26 @@ void add_workers(Text& text, const Gauges& gauges) {
     text.sample(fmt::format("worker={}", quoted(view.row.info->id.text)),
                 is_present(view.row.state) ? 1 : 0);
   }
-  text.family("vortex_worker_heartbeat_age_seconds", "Since the last heartbeat that was recorded");
+  text.family("vortex_worker_heartbeat_age_seconds", "Time since the last recorded heartbeat");
   for (const auto& view : gauges.workers) {
     if (!is_present(view.row.state) || view.row.last_heartbeat == kNever) continue;
     text.sample(fmt::format("worker={}", quoted(view.row.info->id.text)),
                 seconds_since(view.row.last_heartbeat, gauges.now));
   }
-  text.family("vortex_worker_leases", "Tasks a worker holds");
+  text.family("vortex_worker_leases", "Number of tasks that a worker holds");
   for (const auto& view : gauges.workers) {
     text.sample(fmt::format("worker={}", quoted(view.row.info->id.text)), view.held);
   }
 }
 
 void add_queues(Text& text, const Gauges& gauges) {
-  text.family("vortex_queue_tasks", "Tasks that are ready, and that workers hold, by queue");
+  text.family("vortex_queue_tasks", "Tasks that are ready or held by workers, by queue");
   for (const auto& depth : gauges.queues) {
     text.sample(fmt::format("queue={},state=\"ready\"", quoted(depth.name)), depth.ready);
     text.sample(fmt::format("queue={},state=\"held\"", quoted(depth.name)), depth.held);
   }
-  text.family("vortex_queue_oldest_ready_age_seconds", "How long the oldest ready task waits");
+  text.family("vortex_queue_oldest_ready_age_seconds",
+              "How long the oldest ready task has been waiting");
   for (const auto& depth : gauges.queues) {
     const double age = depth.oldest_ready ? seconds_since(*depth.oldest_ready, gauges.now) : 0;
     text.sample(fmt::format("queue={}", quoted(depth.name)), age);
@@ -91,9 +92,9 @@ void add_leases(Text& text, const Gauges& gauges) {
                 lease.epoch.value);
     orphaned += lease.holder.empty() || lease.expires_at <= gauges.now ? 1 : 0;
   }
-  text.family("vortex_partitions", "Partitions that were ever leased");
+  text.family("vortex_partitions", "Number of partitions that were ever leased");
   text.sample("", gauges.leases.size());
-  text.family("vortex_orphaned_partitions", "Partitions that nobody holds");
+  text.family("vortex_orphaned_partitions", "Number of partitions without a holder");
   text.sample("", orphaned);
 }
 
@@ -101,20 +102,20 @@ void add_leases(Text& text, const Gauges& gauges) {
 
 std::string gauges_text(const Gauges& gauges) {
   Text text;
-  text.family("vortex_leader", "Whether this controller leads");
+  text.family("vortex_leader", "Whether this controller is the leader");
   text.sample("", gauges.health.leads ? 1 : 0);
-  text.family("vortex_brake_engaged", "Whether reclaims on weak evidence are held back");
+  text.family("vortex_brake_engaged", "Whether reclaiming on weak evidence is on hold");
   text.sample("", gauges.health.brake_engaged ? 1 : 0);
-  text.family("vortex_damaged_rows", "Rows of the database that cannot be read");
+  text.family("vortex_damaged_rows", "Number of database rows that cannot be read");
   text.sample("", gauges.health.damaged.size());
-  text.family("vortex_engine_inbox", "Requests that wait for the engine");
+  text.family("vortex_engine_inbox", "Number of requests waiting for the engine");
   text.sample("", gauges.health.inbox);
-  text.family("vortex_tasks", "Tasks by state, of all runs there ever were");
+  text.family("vortex_tasks", "Tasks of all runs ever, by state");
   for (std::size_t i = 0; i < kTaskStates; ++i) {
     text.sample(fmt::format("state={}", quoted(to_text(static_cast<TaskState>(i)))),
                 gauges.totals.counters.tasks[i]);
   }
-  text.family("vortex_dlq_tasks", "Open dead letters");
+  text.family("vortex_dlq_tasks", "Number of open dead letters");
   text.sample("", gauges.totals.open_dead_letters);
   add_workers(text, gauges);
   add_queues(text, gauges);

@@ -18,7 +18,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr Duration kBeat = seconds(15);
-constexpr Duration kReadAgain = seconds(1);  // when the store can not be read
+constexpr Duration kReadAgain = seconds(1);  // when the store cannot be read
 constexpr Duration kSaveEvery = millis(250);
 constexpr std::uint64_t kSaveEveryUnwanted = 10'000;  // events that would be looked at once more
 constexpr std::uint32_t kReadBytes = 1U << 20;
@@ -68,8 +68,8 @@ asio::awaitable<void> Courier::catch_up(std::uint64_t read_to) {
   const std::uint64_t first = lines->first_seq == 0 ? read_to + 1 : lines->first_seq;
   if (first > after + 1) {
     parts_.say(LogLevel::kWarn,
-               fmt::format("webhook {}: events {} to {} are no longer kept and were not sent",
-                           row_.name, after + 1, first - 1));
+               fmt::format("webhook {}: events {} to {} have expired and were not sent", row_.name,
+                           after + 1, first - 1));
     progress_.missed += first - after - 1;
     progress_.after = first - 1;
     co_await save();
@@ -123,7 +123,7 @@ asio::awaitable<void> Courier::deliver_until_done(const WebhookMessage& message)
     if (delivery.taken) co_return;
     if (refuses_message(delivery) && tries >= parts_.pace.refusals_max) {
       parts_.say(LogLevel::kError,
-                 fmt::format("webhook {}: message {} is given up after {} tries: {}", row_.name,
+                 fmt::format("webhook {}: giving up on message {} after {} tries: {}", row_.name,
                              message.id, tries, delivery.trouble));
       ++progress_.given_up;
       co_await save();
@@ -144,8 +144,8 @@ void Courier::count(const api::Delivery& delivery) {
   if (was_well == delivery.taken) return;
   parts_.say(delivery.taken ? LogLevel::kInfo : LogLevel::kWarn,
              delivery.taken
-                 ? fmt::format("webhook {}: {} takes messages again", row_.name, row_.url)
-                 : fmt::format("webhook {}: {} took no message: {}; trying again", row_.name,
+                 ? fmt::format("webhook {}: {} accepts messages again", row_.name, row_.url)
+                 : fmt::format("webhook {}: {} did not accept a message: {}; retrying", row_.name,
                                row_.url, delivery.trouble));
 }
 

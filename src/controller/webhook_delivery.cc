@@ -30,7 +30,7 @@ Duration retry_after(const net::Response& response) {
 std::string trouble_of(const net::Response& response) {
   const auto place = net::find_header(response.headers, "Location");
   if (response.status / 100 == 3 && place) {
-    return fmt::format("it answered {} and points to {}: give the webhook that address",
+    return fmt::format("it answered {} with a redirect to {}: use that URL for the webhook",
                        response.status, place->substr(0, kShownMax));
   }
   return fmt::format("it answered {}", response.status);

@@ -105,7 +105,7 @@ asio::awaitable<api::Delivery> Webhooks::try_out(WebhookRow row, Instant now) {
   const auto address = net::parse_web_address(row.url);
   if (!address) {
     api::Delivery none;
-    none.trouble = "its address can not be read";
+    none.trouble = "its URL is invalid";
     co_return none;
   }
   const Receiver receiver{*address, std::move(row.secret)};

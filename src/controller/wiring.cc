@@ -105,7 +105,7 @@ std::expected<void, std::string> Wiring::open() {
   const Settings& settings = parts_.settings.settings;
   const auto at = net::parse_listener(settings.controller.listen, 8080);
   if (!at) {
-    return std::unexpected(fmt::format("controller.listen = {} is not an address and port",
+    return std::unexpected(fmt::format("controller.listen = {} is not a valid address and port",
                                        settings.controller.listen));
   }
   const auto policy = access_policy(net::is_loopback(at->host));
@@ -122,7 +122,7 @@ std::expected<void, std::string> Wiring::open() {
   }
   webhooks_.start(io_);
   asio::co_spawn(io_, watch_space(), [this](const std::exception_ptr& error) {
-    report_own_trouble("watching the disk", error);
+    report_own_trouble("disk watch", error);
   });
   return {};
 }
@@ -140,7 +140,7 @@ std::expected<api::AccessPolicy, std::string> Wiring::access_policy(bool loopbac
   if (!tokens) return std::unexpected(tokens.error().detail);
   if (tokens->empty()) {
     return std::unexpected(fmt::format(
-        "controller.listen = {} needs tokens and there are none: make the first one with "
+        "controller.listen = {} requires tokens, but there are none: create the first one with "
         "`vortex tokens create NAME --role admin --offline --database.path={}`",
         parts_.settings.settings.controller.listen, parts_.settings.settings.database.path));
   }
@@ -169,7 +169,7 @@ void Wiring::stop() {
 
 void Wiring::probe(const core::Probe& probe) {
   asio::co_spawn(io_, run_probe(probe),
-                 [this](const std::exception_ptr& error) { report_own_trouble("a probe", error); });
+                 [this](const std::exception_ptr& error) { report_own_trouble("probe", error); });
 }
 
 asio::awaitable<void> Wiring::run_probe(core::Probe probe) {
@@ -180,7 +180,7 @@ asio::awaitable<void> Wiring::run_probe(core::Probe probe) {
 
 void Wiring::self_check() {
   asio::co_spawn(io_, run_self_check(), [this](const std::exception_ptr& error) {
-    report_own_trouble("the check of ourselves", error);
+    report_own_trouble("self-check", error);
   });
 }
 
@@ -222,13 +222,13 @@ void Wiring::loaded(std::uint64_t last_event) {
 void Wiring::note_monitor_failed() {
   if (!monitor_failed_.exchange(true)) {
     say(LogLevel::kError,
-        "the monitor log cannot be written; what is missing is added from the database later");
+        "cannot write the monitor log; missing lines will be added from the database later");
   }
 }
 
 void Wiring::fill_monitor_log() {
   asio::co_spawn(io_, run_fill(), [this](const std::exception_ptr& error) {
-    report_own_trouble("filling the monitor log", error);
+    report_own_trouble("completing the monitor log", error);
   });
 }
 
@@ -247,7 +247,7 @@ asio::awaitable<void> Wiring::run_fill() {
   monitor_fills_ = false;
   if (wrote == MonitorLog::Wrote::kFailed) co_return note_monitor_failed();
   if (monitor_failed_.exchange(false)) {
-    say(LogLevel::kInfo, "the monitor log is written again, nothing is missing");
+    say(LogLevel::kInfo, "the monitor log is complete again");
   }
 }
 
@@ -263,7 +263,7 @@ void Wiring::tell_of(const Event& event) {
   };
   if (event.kind == EventKind::kWorkerOffline) {
     const std::string tasks = text_of("tasks_requeued");
-    say(LogLevel::kWarn, fmt::format("worker {} lost; {} {} re-queued", event.worker.text, tasks,
+    say(LogLevel::kWarn, fmt::format("worker {} lost; {} {} requeued", event.worker.text, tasks,
                                      tasks == "1" ? "task" : "tasks"));
   } else if (event.kind == EventKind::kStateReconcileFix) {
     std::string what = event.run ? to_text(*event.run) + ": " : "";
@@ -271,8 +271,8 @@ void Wiring::tell_of(const Event& event) {
     say(LogLevel::kWarn, fmt::format("repaired: {}{}", what, text_of("what")));
   } else if (event.kind == EventKind::kBrakeEngaged) {
     say(LogLevel::kWarn,
-        "brake engaged: most workers fell silent at once; nothing is reclaimed "
-        "by silence until this controller has checked itself");
+        "brake engaged: most workers went silent at once; silence does not count until this "
+        "controller has checked itself");
   }
 }
 
@@ -281,7 +281,7 @@ bool Wiring::make_space() {
   const bool given = reserve_.give_up();
   say(LogLevel::kError,
       given ? "the disk is full: the space reserve was released, new runs are refused"
-            : "the disk is full and there is no space reserve left: waiting for space");
+            : "the disk is full and the space reserve is used up: waiting for space");
   return given;
 }
 
@@ -295,7 +295,7 @@ asio::awaitable<void> Wiring::watch_space() {
     if (enough != engine_.low_space()) continue;
     engine_.set_low_space(!enough);
     say(enough ? LogLevel::kInfo : LogLevel::kWarn,
-        enough ? "there is space on the disk again: new runs are accepted"
+        enough ? "there is disk space again: new runs are accepted"
                : "the disk is almost full: new runs are refused");
   }
 }

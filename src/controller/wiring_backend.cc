@@ -23,10 +23,9 @@ namespace {
 // Longer than any commit that still has hope. Whether it will happen is not known then.
 constexpr Duration kAnswerLimit = seconds(30);
 constexpr Duration kReconcileLimit = minutes(10);
-const api::UnservedError kNoAnswer{api::Unserved::kUnknown,
-                                   "the database did not take the write in time: it may still "
-                                   "happen",
-                                   seconds(5)};
+const api::UnservedError kNoAnswer{
+    api::Unserved::kUnknown,
+    "the database did not complete the write in time; it may still take effect", seconds(5)};
 
 void set_request(core::Command& command, RequestId request) {
   std::visit(
@@ -63,14 +62,14 @@ std::vector<Row> all_pages(ReadPage read_page) {
 
 api::UnservedError Wiring::unserved(EngineShell::Refused why) const {
   if (why == EngineShell::Refused::kBusy) {
-    return {api::Unserved::kBusy, "too many requests wait for the engine", seconds(1)};
+    return {api::Unserved::kBusy, "too many requests are waiting for the engine", seconds(1)};
   }
   if (!engine_.store_well() && engine_.term().value > 0) {
     const std::string trouble = engine_.trouble();
     return {api::Unserved::kNoStore,
-            trouble.empty() ? "the database cannot be written at the moment" : trouble, seconds(2)};
+            trouble.empty() ? "the database is not writable at the moment" : trouble, seconds(2)};
   }
-  return {api::Unserved::kNotLeader, "this controller does not lead now", millis(500)};
+  return {api::Unserved::kNotLeader, "this controller is not the leader", millis(500)};
 }
 
 std::optional<api::UnservedError> Wiring::submit(Asked asked) {
@@ -117,7 +116,8 @@ asio::awaitable<api::Asked<core::ReplyBody>> Wiring::ask_sync(
   waiters_.forget(request);
   // When we close the door ourselves, that says nothing about the worker.
   if (!stopped_) submit(core::Command{lost});
-  co_return std::unexpected(api::UnservedError{api::Unserved::kGone, "the worker hung up", {}});
+  co_return std::unexpected(
+      api::UnservedError{api::Unserved::kGone, "the worker disconnected", {}});
 }
 
 asio::awaitable<api::Asked<void>> Wiring::write(api::SideWrite side) {
@@ -150,7 +150,7 @@ asio::awaitable<api::Asked<T>> Wiring::look(Make make) {
   const auto give = [slot, make](core::State* state, Instant at) {
     if (state == nullptr) {
       slot->give(std::unexpected(api::UnservedError{
-          api::Unserved::kNotLeader, "this controller does not lead now", millis(500)}));
+          api::Unserved::kNotLeader, "this controller is not the leader", millis(500)}));
     } else {
       slot->give(make(*state, at));
     }
@@ -219,12 +219,12 @@ api::Health Wiring::health() const {
   if (!health.damaged.empty()) {
     const std::size_t rows = health.damaged.size();
     health.detail = std::to_string(rows) + (rows == 1 ? " damaged row" : " damaged rows") +
-                    " in the database; what depends on it is set aside (vortex db check names it)";
+                    " in the database; what depends on it is set aside (see vortex db check)";
   }
   if (engine_.low_space()) health.detail = "the disk under the database is almost full";
   if (!health.store_connected) {
     const std::string trouble = engine_.trouble();
-    health.detail = trouble.empty() ? "the database cannot be written" : trouble;
+    health.detail = trouble.empty() ? "the database is not writable" : trouble;
   }
   return health;
 }

@@ -62,7 +62,7 @@ void judge_worker(Context& cx, WorkerIx ix, const Task& task, const AttemptEnd& 
   }
   if (worker.abnormal.size() < cx.state.policy.cordon_after || worker.cordoned) return;
   REACHED("core: worker cordoned after abnormal deaths");
-  set_cordon(cx, ix, true, "different tasks died abnormally in a row");
+  set_cordon(cx, ix, true, "different tasks in a row died abnormally");
 }
 
 }  // namespace vortex::core

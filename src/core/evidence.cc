@@ -97,8 +97,8 @@ void on_probe_result(Context& cx, const ProbeResult& command) {
   if (worker.parked || command.outcome == ProbeOutcome::kAnswered) return;
   if (worker.is_trusted() && !is_quiet(cx, worker)) return;
   suspect(cx, ix,
-          command.outcome == ProbeOutcome::kRefused ? "its address refuses"
-                                                    : "it does not answer a probe");
+          command.outcome == ProbeOutcome::kRefused ? "its address refuses connections"
+                                                    : "it does not answer probes");
   if (command.outcome != ProbeOutcome::kRefused || std::holds_alternative<Hinted>(worker.trust)) {
     return;
   }

@@ -22,6 +22,11 @@ struct Fitting {
   std::vector<std::string> barred_names;
 };
 
+// "1 task", "2 tasks"
+std::string count_text(std::uint64_t number, std::string_view noun) {
+  return std::to_string(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
+}
+
 Explanation because(WaitReason reason, std::string moves_when,
                     std::vector<std::string> details = {}) {
   Explanation out;
@@ -44,8 +49,8 @@ std::vector<std::string> how_needs_stand(const Run& run, std::uint32_t index) {
     if (node.phase == NodePhase::kDone) {
       details.push_back("'" + name + "' " + std::string(outcome_text(node.outcome)));
     } else {
-      details.push_back("'" + name + "' is open: " + std::to_string(node.finals) + " of " +
-                        std::to_string(run.plan->nodes[need].tasks) + " tasks final");
+      details.push_back("'" + name + "' has not ended: " + std::to_string(node.finals) + " of " +
+                        count_text(run.plan->nodes[need].tasks, "task") + " done");
     }
   }
   return details;
@@ -53,11 +58,11 @@ std::vector<std::string> how_needs_stand(const Run& run, std::uint32_t index) {
 
 Explanation why_waiting(const Run& run, std::uint32_t index) {
   if (run.nodes[index].phase == NodePhase::kGated) {
-    return because(WaitReason::kLevelClosed, "every task of the lower levels is final",
+    return because(WaitReason::kLevelClosed, "all tasks of the lower levels end",
                    {"level " + std::to_string(run.plan->nodes[index].level) + ", " +
-                    std::to_string(run.levels_passed) + " levels are complete"});
+                    count_text(run.levels_passed, "level") + " complete"});
   }
-  return because(WaitReason::kNeedsOpen, "the nodes it needs have ended as its trigger rule asks",
+  return because(WaitReason::kNeedsOpen, "the tasks it needs end as its trigger rule requires",
                  how_needs_stand(run, index));
 }
 
@@ -84,13 +89,13 @@ Fitting count_fitting(Context& cx, ClassIx cls) {
 Explanation why_no_worker(Context& cx, ClassIx cls) {
   const Fitting fitting = count_fitting(cx, cls);
   const Requirements& need = cx.state.ready[cls].requirements;
-  const std::string counted =
-      std::to_string(fitting.all) + " workers fit: " + std::to_string(fitting.gone) + " gone, " +
-      std::to_string(fitting.barred) + " barred, " + std::to_string(fitting.full) + " full";
+  const std::string counted = count_text(fitting.all, "matching worker") + ": " +
+                              std::to_string(fitting.gone) + " offline, " +
+                              std::to_string(fitting.barred) + " unavailable, " +
+                              std::to_string(fitting.full) + " busy";
   if (fitting.all == 0) {
-    return because(WaitReason::kNoSuchWorker,
-                   "a worker registers that listens to queue '" + need.queue +
-                       "' and has the labels, runtime and id it asks for");
+    return because(WaitReason::kNoSuchWorker, "a worker registers for queue '" + need.queue +
+                                                  "' with the required labels, runtime and id");
   }
   if (fitting.gone == fitting.all) {
     return because(WaitReason::kFittingWorkersGone, "one of them comes back", {counted});
@@ -100,14 +105,14 @@ Explanation why_no_worker(Context& cx, ClassIx cls) {
     for (const auto& name : fitting.barred_names) {
       details.push_back("'" + name + "' is cordoned, suspect or draining");
     }
-    return because(WaitReason::kFittingWorkersBarred, "one of them is uncordoned or heard again",
-                   std::move(details));
+    return because(WaitReason::kFittingWorkersBarred,
+                   "one of them is uncordoned or heard from again", std::move(details));
   }
   if (fitting.gone + fitting.barred + fitting.full == fitting.all) {
     return because(WaitReason::kFittingWorkersFull,
-                   "a slot and the resources are free on one of them", {counted});
+                   "one of them has a free slot and enough resources", {counted});
   }
-  return because(WaitReason::kBehindOthers, "its turn comes: priority first, then age", {counted});
+  return because(WaitReason::kBehindOthers, "it is its turn (by priority, then age)", {counted});
 }
 
 Explanation why_queued(Context& cx, const Task& task, const Queued& queued) {
@@ -115,14 +120,14 @@ Explanation why_queued(Context& cx, const Task& task, const Queued& queued) {
   const TaskClass& cls = cx.state.ready[run.nodes[task.node].cls];
   switch (queued.place) {
     case Queued::Place::kNowhere: {
-      Explanation out = because(WaitReason::kBackoff, "the wait before its next try is over");
+      Explanation out = because(WaitReason::kBackoff, "the delay before its next try is over");
       out.moves_at = cx.state.clock.term_time(queued.ready_at);
       return out;
     }
     case Queued::Place::kRunParked:
       return because(WaitReason::kRunPaused, "the run is resumed");
     case Queued::Place::kNodeParked:
-      return because(WaitReason::kMapAtLimit, "one of the tasks beside it ends",
+      return because(WaitReason::kMapAtLimit, "another task of the map ends",
                      {"max_parallel is " + std::to_string(cx.spec_of(task).map->max_parallel)});
     case Queued::Place::kReady:
       break;
@@ -136,14 +141,14 @@ Explanation why_queued(Context& cx, const Task& task, const Queued& queued) {
     out.reason = WaitReason::kKeepsAway;
     out.details.push_back("its last try was on '" + cx.worker(queued.last_worker).info->id.text +
                           "'");
-    out.moves_when = "another worker has room, or the wait for one is over";
+    out.moves_when = "another worker has room, or it has waited long enough";
     out.moves_at = cx.state.clock.term_time(queued.waiting_since + cx.state.policy.keep_away);
   }
   if (out.reason == WaitReason::kBehindOthers && on_last_try(cx.state.policy, task)) {
     out.reason = WaitReason::kLastTryApart;
-    out.details.push_back(std::to_string(task.counters.crashes) +
-                          " workers died while they ran it: one more and it is a dead letter");
-    out.moves_when = "a worker has room that runs no other suspect on its last try";
+    out.details.push_back(count_text(task.counters.crashes, "worker") +
+                          " died while running it; one more and it becomes a dead letter");
+    out.moves_when = "a worker has room and is not running another suspect on its last try";
   }
   return out;
 }
@@ -155,7 +160,7 @@ Explanation why_held(Context& cx, TaskIx ix) {
   Explanation out;
   out.details.push_back("on worker '" + worker.info->id.text + "', attempt " +
                         std::to_string(task.counters.attempts));
-  if (!worker.is_trusted()) out.details.emplace_back("that worker is suspect: it may be gone");
+  if (!worker.is_trusted()) out.details.emplace_back("that worker is suspect and may be gone");
   if (const auto at = cx.state.timers.at({TimerKind::kTask, ix.value})) {
     out.moves_at = cx.state.clock.term_time(*at);
   }
@@ -177,17 +182,17 @@ Explanation why_skipped(const Run& run, std::uint32_t node) {
     return because(WaitReason::kFinal, "a failed item of its map is retried",
                    {"its map stopped after too many failures"});
   }
-  return because(WaitReason::kFinal, "a need that failed is retried and completes",
+  return because(WaitReason::kFinal, "a failed task that it needs is retried and completes",
                  how_needs_stand(run, node));
 }
 
 Explanation why_unmade(const Run& run, std::uint32_t index) {
   const std::uint32_t node = run.plan->node_of_task(index);
   if (run.nodes[node].phase == NodePhase::kDone) {
-    return because(WaitReason::kFinal, "nothing: it was never made, because its map ended first");
+    return because(WaitReason::kFinal, "never: it was not created, because its map ended first");
   }
   if (run.nodes[node].phase == NodePhase::kActive) {
-    return because(WaitReason::kNotMadeYet, "the items before it have been made");
+    return because(WaitReason::kNotMadeYet, "the items before it have been created");
   }
   Explanation out = why_waiting(run, node);
   out.reason = WaitReason::kNotMadeYet;
@@ -200,7 +205,7 @@ Explanation explain(State& state, TaskId id, Instant now) {
   Context cx(state, now);
   const RunIx run_ix = state.runs.find(id.run);
   if (!run_ix.valid() || id.index >= state.runs[run_ix].tasks.size()) {
-    return because(WaitReason::kUnknownTask, "nothing: no live run has this task");
+    return because(WaitReason::kUnknownTask, "never: no live run has this task");
   }
   const Run& run = state.runs[run_ix];
   const TaskIx ix = run.tasks[id.index];
@@ -211,7 +216,7 @@ Explanation explain(State& state, TaskId id, Instant now) {
   if (const auto* queued = std::get_if<Queued>(&task.phase)) out = why_queued(cx, task, *queued);
   if (task.grant() != nullptr) out = why_held(cx, ix);
   if (std::holds_alternative<Final>(task.phase)) {
-    out = because(WaitReason::kFinal, "only an operator's retry");
+    out = because(WaitReason::kFinal, "an operator retries it");
     if (task.state() == TaskState::kSkipped) out = why_skipped(run, task.node);
     if (task.notes && !task.notes->error.empty()) out.details.push_back(task.notes->error);
   }

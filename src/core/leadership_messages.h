@@ -97,7 +97,7 @@ struct StartServing {
 // Throw memory away and answer nothing more in this term.
 struct StepDown {
   enum class Why : std::uint8_t {
-    kOwnClock,  // the lease may end before it is renewed
+    kOwnClock,  // the lease may expire before it is renewed
     kLost,
     kFenceLost,
     kCommitUnknown,

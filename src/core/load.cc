@@ -56,7 +56,7 @@ void restore_machines(Context& cx, const std::vector<MachineRow>& rows) {
     machine.online = online;
     machine.since = cx.now;
     cx.touch(id);
-    note_repair(cx, {}, "machine status did not match its workers");
+    note_repair(cx, {}, "the status of the machine did not match its workers");
   }
 }
 
@@ -136,10 +136,10 @@ void restore_task(Context& cx, RunIx run_ix, const TaskRow& row) {
   ++run.made[number_of(task.state())];
   if (orphan) cx.count(row.state, TaskState::kQueued), cx.touch(run_ix);
   if (is_final(row.state)) count_final(node, row.state);
-  if (orphan) ++task.counters.releases, note_repair(cx, ix, "held by a worker that is unknown");
-  if (!row.level) cx.touch(ix), note_repair(cx, ix, "task without a level");
+  if (orphan) ++task.counters.releases, note_repair(cx, ix, "held by an unknown worker");
+  if (!row.level) cx.touch(ix), note_repair(cx, ix, "task had no level");
   const bool wrong = row.level && *row.level != run.plan->nodes[task.node].level;
-  if (wrong) cx.touch(ix), note_repair(cx, ix, "task with a wrong level");
+  if (wrong) cx.touch(ix), note_repair(cx, ix, "task had a wrong level");
 }
 
 // A held task joins its worker's list again.
@@ -208,7 +208,7 @@ void derive_levels(Context& cx, RunIx ix, std::uint32_t passed_before) {
   if (run.levels_passed >= passed_before) return;
   run.levels_known = run.levels_passed;
   cx.touch(ix);
-  note_repair(cx, {}, "level marked done with open tasks", ix);
+  note_repair(cx, {}, "level was marked done with open tasks", ix);
 }
 
 TaskCounts count_there(const RunImage& image) {
@@ -339,7 +339,7 @@ State load(const Policy& policy, Term term, Instant now, std::uint64_t seed,
     const RunIx ix = restore_run(cx, run);
     if (run.run.state == RunState::kRunning) continue;
     cx.touch(ix);
-    note_repair(cx, {}, "run marked ended with open tasks", ix);
+    note_repair(cx, {}, "run was marked ended with open tasks", ix);
   }
   for (std::uint32_t i = 0; i < state.workers.size(); ++i) refresh_activity(cx, {i});
   repair_held(cx);

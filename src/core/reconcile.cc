@@ -108,8 +108,8 @@ class Check {
     expect_of(
         used.cpu_milli == worker.used.cpu_milli && used.memory_bytes == worker.used.memory_bytes,
         "resources in use do not match its tasks");
-    expect_of(worker.leaked == 0, "a slot is taken by no task");
-    expect_of(is_present(worker.state) || held == 0, "gone, but holds tasks");
+    expect_of(worker.leaked == 0, "a slot is in use without a task");
+    expect_of(is_present(worker.state) || held == 0, "gone, but still holds tasks");
     const bool running = worker.state == WorkerState::kRunning;
     const bool idle = worker.state == WorkerState::kIdle;
     expect_of((!running || held > 0) && (!idle || held == 0), "state does not match its tasks");
@@ -206,7 +206,7 @@ class Check {
     expect_of(made == run.made, "count of tasks by state is wrong");
     expect_of(open == run.level_open, "open nodes by level are wrong");
     for (std::uint32_t level = 0; level < run.levels_passed; ++level) {
-      expect_of(open[level] == 0, "level marked done with open tasks");
+      expect_of(open[level] == 0, "level was marked done with open tasks");
     }
   }
 
@@ -239,7 +239,7 @@ class Check {
     const bool simple = need.labels.empty() && need.runtime.empty() && need.worker.empty() &&
                         need.resources == Resources{} && !stays_away;
     expect(!simple, [&] {
-      return "a ready task waits in queue '" + queue.name + "' beside a worker with room";
+      return "a ready task is waiting in queue '" + queue.name + "' although a worker has room";
     });
   }
 
@@ -283,7 +283,7 @@ void repair_held(Context& cx) {
   for (std::uint32_t i = 0; i < cx.state.workers.size(); ++i) {
     const Worker& worker = cx.worker({i});
     if (is_present(worker.state) || worker.held.empty()) continue;
-    note_repair(cx, worker.held.head, "task assigned to a worker that is gone");
+    note_repair(cx, worker.held.head, "task was assigned to a worker that is gone");
     lose_worker(cx, {i}, Evidence::kReconciler);
   }
 }
@@ -318,8 +318,8 @@ void on_note_findings(Context& cx, const NoteFindings& command) {
   for (const std::string& what : command.findings) {
     cx.event(EventKind::kStateReconcileFix, {},
              {{"what", what},
-              {"repair", std::string(command.repaired ? "state loaded again from the database"
-                                                      : "none needed")}},
+              {"repair",
+               std::string(command.repaired ? "state reloaded from the database" : "none needed")}},
              Severity::kError);
   }
 }
@@ -339,7 +339,7 @@ bool node_really_complete(Context& cx, RunIx ix, std::uint32_t index) {
   }
   if (open == 0) return true;
   doubt(cx, to_text(run.id) + " node " + run.plan->node_spec(index).name +
-                ": counted as done, but " + std::to_string(open) + " of its tasks are open");
+                ": marked as done, but " + std::to_string(open) + " of its tasks are open");
   return false;
 }
 
@@ -350,7 +350,7 @@ bool level_really_complete(Context& cx, RunIx ix, std::uint32_t level) {
     const bool done = run.nodes[node].phase == NodePhase::kDone;
     if (!done)
       doubt(cx, to_text(run.id) + ": level " + std::to_string(level) +
-                    " counted as done with an open node");
+                    " marked as done with an open node");
     if (!done || !node_really_complete(cx, ix, node)) complete = false;
   }
   if (level >= run.levels_known) {

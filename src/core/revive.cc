@@ -76,8 +76,8 @@ void unskip_below(Context& cx, Run& run, std::uint32_t from) {
   }
 }
 
-// A map that has made no item yet is judged anew: in the rows it has not begun, so a load would let it
-// wait for the need, or the level, that has just been opened again.
+// A map that has made no item yet is judged anew: in the rows it has not begun, so a load would let
+// it wait for the need, or the level, that has just been opened again.
 void judge_unmade_anew(Context& cx, RunIx ix) {
   Run& run = cx.run(ix);
   std::vector<std::uint32_t> unmade;
@@ -144,7 +144,7 @@ void revive(Context& cx, TaskIx ix, EventKind why) {
   place_task(cx, ix, Turn::kInFront);
 }
 
-constexpr const char* kOnlyFailed = "only a failed task can be run again";
+constexpr const char* kOnlyFailed = "only a failed task can be retried";
 
 std::optional<RefusalKind> refusal_of(Context& cx, TaskId id) {
   const TaskIx ix = find_task(cx.state, id);
@@ -217,7 +217,7 @@ void on_discard(Context& cx, const DiscardDeadLetter& command) {
 void on_pause_queue(Context& cx, const PauseQueue& command) {
   if (command.queue.empty()) {
     return cx.refuse(command.request, RefusalKind::kMalformed,
-                     "the queue's name must not be empty");
+                     "the name of the queue must not be empty");
   }
   const QueueIx ix = cx.state.ready.queue(command.queue);
   Queue& queue = cx.state.ready[ix];

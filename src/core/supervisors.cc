@@ -75,7 +75,8 @@ void on_worker_exited(Context& cx, const WorkerExited& command) {
   const Worker& worker = cx.worker(ix);
   const bool of_this_life = is_of(command, worker.incarnation);
   if (!of_this_life && command.incarnation > worker.incarnation) {
-    return cx.refuse(command.request, RefusalKind::kWrongState, "this life never registered");
+    return cx.refuse(command.request, RefusalKind::kWrongState,
+                     "this incarnation never registered");
   }
   // Proof about an earlier life, or told twice: nothing is left to do.
   if (of_this_life && is_present(worker.state)) {

@@ -117,7 +117,7 @@ void release_lost(Context& cx, WorkerIx ix, const SyncRequest& body) {
     AttemptEnd end;
     end.verdict = Verdict::kLostInTransit;
     end.blame = Blame::kReturned;
-    end.message = "the worker does not know of this attempt";
+    end.message = "the worker does not know this attempt";
     end_attempt(cx, t, end);
   }
 }
@@ -129,7 +129,7 @@ void name_reported(Context& cx, WorkerIx ix, const std::vector<Report>& reports)
   }
 }
 
-// Something the worker, by what it has acknowledged, can not know yet.
+// Something the worker, by what it has acknowledged, cannot know yet.
 bool owes_word(Context& cx, const Worker& worker, const ReplyMark& ack) {
   const std::uint64_t known = ack.term == cx.state.term ? ack.reply : 0;
   for (TaskIx t = worker.held.head; t.valid(); t = cx.task(t).links.next) {

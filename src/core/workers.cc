@@ -21,7 +21,7 @@ constexpr std::size_t kIdBytesMax = 200;
 
 std::string what_is_wrong(const WorkerInfo& info) {
   if (info.id.empty() || info.id.text.size() > kIdBytesMax)
-    return "worker id must have 1 to 200 bytes";
+    return "worker id must be 1 to 200 bytes long";
   if (auto c = complain_of_dots("worker id", info.id.text)) return *c;
   if (info.machine.empty()) return "machine must not be empty";
   if (auto c = complain_of_dots("machine", info.machine.text)) return *c;

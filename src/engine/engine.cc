@@ -110,7 +110,7 @@ bool Engine::step_into(Batch& batch, const core::Command& command) {
   if (effects.reload) {
     carried_ = std::move(effects.findings);
     orders_.emplace_back(FoundBroken{carried_});
-    abandon("what it remembers contradicts itself");
+    abandon("memory is inconsistent");
     return false;
   }
   if (needs_image(command, effects)) {
@@ -143,7 +143,7 @@ void Engine::tick_when_due() {
   if (!serves_) return;
   const Instant now = term_now();
   if (now < next_tick_ && now < state_->next_wake()) return;
-  if (!may_act()) return abandon("the lease to lead is over");
+  if (!may_act()) return abandon("the leader lease has expired");
   if (!step_into(gathering_, core::Tick{})) return;
   next_tick_ = std::min(now + config_.policy.sweep, std::max(state_->next_wake(), now));
 }

@@ -58,7 +58,7 @@ void Engine::end_check(std::vector<std::string> findings) {
     return;
   }
   carried_ = std::move(findings);
-  abandon("what it remembers differs from the database");
+  abandon("memory differs from the database");
 }
 
 }  // namespace vortex::engine

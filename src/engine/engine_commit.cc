@@ -26,7 +26,7 @@ void set_image(core::Command& command, std::shared_ptr<const RunImage> image) {
 
 void Engine::hand_over() {
   if (writing_ || !state_) return;
-  if (serves_ && !may_act()) return abandon("the lease to lead is over");
+  if (serves_ && !may_act()) return abandon("the leader lease has expired");
   if (gathering_.is_empty()) {
     read_run_when_quiet();
     if (stopping_ && serves_) feed(core::lead::StopRequested{});
@@ -93,7 +93,7 @@ void Engine::on_committed(Duration took) {
     if (serves_) release(std::move(batch), took);
     return;
   }
-  if (!may_act()) return abandon("the lease to lead is over");
+  if (!may_act()) return abandon("the leader lease has expired");
   if (stalled_) tell_store_health(true);
   if (serves_) release(std::move(batch), took);
 }

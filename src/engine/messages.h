@@ -42,7 +42,7 @@ struct CommitEnded {  // of WriteBatch
   enum class How : std::uint8_t {
     kDone,
     kFull,     // definitely nothing happened: there is no space
-    kFenced,   // definitely nothing happened: another controller leads
+    kFenced,   // definitely nothing happened: another controller is the leader
     kInDoubt,  // it may have happened, or the store is of no use at the moment
   };
   std::uint64_t number = 0;

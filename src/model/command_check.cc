@@ -27,10 +27,10 @@ Complaint complain_of_program(const CommandLine& command) {
 Complaint complain_of_variable(std::string_view name, std::string_view value) {
   if (name.empty()) return "the name of an environment variable is empty";
   if (name.find('=') != std::string_view::npos) {
-    return fmt::format("environment variable {} holds a '='", in_quotes(name));
+    return fmt::format("the name of environment variable {} contains a '='", in_quotes(name));
   }
   if (name.find_first_of(" \t\r\n\v\f") != std::string_view::npos) {
-    return fmt::format("environment variable {} holds a space", in_quotes(name));
+    return fmt::format("the name of environment variable {} contains a space", in_quotes(name));
   }
   if (auto c = complain_of_argument("environment variable", name, kNameBytesMax)) return c;
   // Name, '=' and value are one argument to the kernel.

@@ -31,7 +31,7 @@ class Parser {
   explicit Parser(ExpressionScanner& scan) : scan_(scan) {}
 
   Parsed expression() {
-    if (++depth_ > kExpressionDepthMax) return fault("the expression is nested too deep");
+    if (++depth_ > kExpressionDepthMax) return fault("the expression is too deeply nested");
     Parsed first = term();
     if (!first) return first;
     scan_.skip_space();
@@ -64,10 +64,10 @@ class Parser {
     if (next == '-' || (next >= '0' && next <= '9')) return number();
     if (is_path_char(next)) return named();
     if (scan_.starts_with("}}")) {
-      return fault("the expression is empty here", "write a path such as params.dir, or a text");
+      return fault("the expression is empty here", "write a path such as params.dir, or a string");
     }
     return fault(fmt::format("unexpected {}", scan_.shown_here()),
-                 "write a path such as params.dir, a text in quotes, or a number");
+                 "write a path such as params.dir, a string in quotes, or a number");
   }
 
   Parsed quoted() {
@@ -105,7 +105,7 @@ class Parser {
       const auto near = nearest_name(name, kFunctions);
       return std::unexpected(
           TemplateFault{begin, fmt::format("unknown function {}", in_quotes(name)),
-                        near.empty() ? "there are json(x) and join(list, \",\")"
+                        near.empty() ? "available functions: json(x) and join(list, \",\")"
                                      : fmt::format("did you mean {}?", in_quotes(near))});
     }
     scan_.take("(");
@@ -115,7 +115,7 @@ class Parser {
     while (out.parts.size() < wanted) {
       if (!out.parts.empty()) {
         scan_.skip_space();
-        if (!scan_.take(",")) return fault(fmt::format("{} takes two values", name), kJoinHelp);
+        if (!scan_.take(",")) return fault(fmt::format("{} expects two values", name), kJoinHelp);
       }
       Parsed part = expression();
       if (!part) return part;
@@ -123,7 +123,7 @@ class Parser {
     }
     scan_.skip_space();
     if (!scan_.take(")")) {
-      return fault(fmt::format("{} takes {}; a ')' is missing here", name,
+      return fault(fmt::format("{} expects {}; a ')' is missing here", name,
                                wanted == 1 ? "one value" : "two values"));
     }
     return out;
@@ -146,15 +146,16 @@ std::expected<Expression, TemplateFault> parse_one(std::string_view text, std::s
     if (end == text.size() && !expression) return expression;
     return std::unexpected(
         end == text.size()
-            ? TemplateFault{open, "the expression has no end", "close it with }}"}
+            ? TemplateFault{open, "the expression is not closed", "close it with }}"}
             : TemplateFault{
                   open, fmt::format("the expression has more than {} bytes", kExpressionBytesMax),
                   ""});
   }
   if (!expression) return expression;
   if (!scan.take("}}")) {
-    return std::unexpected(TemplateFault{scan.at(), fmt::format("unexpected {}", scan.shown_here()),
-                                         "an expression is one value; texts go around it"});
+    return std::unexpected(
+        TemplateFault{scan.at(), fmt::format("unexpected {}", scan.shown_here()),
+                      "an expression is a single value; put other text outside it"});
   }
   after = scan.at();
   return expression;
@@ -182,7 +183,7 @@ std::expected<Template, TemplateFault> parse_template(std::string_view text) {
     out.texts.back().append(text, at, open - at);
     if (out.expressions.size() == kExpressionsMax) {
       return std::unexpected(TemplateFault{
-          open, fmt::format("a text has at most {} expressions", kExpressionsMax), ""});
+          open, fmt::format("a string may contain at most {} expressions", kExpressionsMax), ""});
     }
     auto expression = parse_one(text, open, at);
     if (!expression) return std::unexpected(std::move(expression).error());

@@ -63,7 +63,7 @@ class Scanner {
     for (std::size_t i = 0; i < command.shell.size(); ++i) {
       if (!has_expression_mark(command.shell[i])) continue;
       fault({"shell", fmt::to_string(i)}, command.shell[i].find(kExpressionOpen),
-            {"expressions are not allowed in 'shell'", "write the shell's words as they are"});
+            {"expressions are not allowed in 'shell'", "write the shell command literally"});
     }
     for (const auto& [name, value] : command.env) {
       if (has_expression_mark(value)) check_text(node, value, {"env", name}, false);
@@ -143,7 +143,7 @@ class Scanner {
     const std::string own =
         node.map->as == "matrix" ? "matrix.KEY" : fmt::format("map.{}", node.map->as);
     return Words{fmt::format("this map has no {}", in_quotes(path.name)),
-                 fmt::format("its item is {}, its number map.index", own)};
+                 fmt::format("the item is {}, its number is map.index", own)};
   }
 
   std::optional<Words> check_outputs(const NodeSpec& node, const Path& path) {
@@ -152,12 +152,12 @@ class Scanner {
       return Words{fmt::format("unknown task {}", in_quotes(path.name)),
                    meant(path.name, others_than(node.name))};
     }
-    if (*at == node_) return Words{"a task can not read its own outputs", ""};
+    if (*at == node_) return Words{"a task cannot read its own outputs", ""};
     const NodeSpec& from = spec_.nodes[*at];
     if (from.map) {
-      return Words{fmt::format("{} is a map; outputs of its tasks can not be read yet",
+      return Words{fmt::format("{} is a map; the outputs of its tasks cannot be read yet",
                                in_quotes(path.name)),
-                   "let one task collect them, for example through files"};
+                   "collect them in another task, for example through files"};
     }
     const auto* key = path.steps.empty() ? nullptr : std::get_if<std::string>(&path.steps.front());
     if (from.outputs.empty() || key == nullptr) return std::nullopt;
@@ -262,7 +262,7 @@ std::vector<ExpressionFault> find_unneeded(const DagPlan& plan, const std::vecto
   auto use = far.begin();
   for (std::size_t first = 0; first < targets.size(); first += kTargetsAtOnce) {
     if (first == kFarTargetsMax) {
-      faults.push_back(unneeded(plan, *use, "is too far away to be followed"));
+      faults.push_back(unneeded(plan, *use, "is too far away to be checked"));
       break;
     }
     const auto some =
@@ -271,7 +271,7 @@ std::vector<ExpressionFault> find_unneeded(const DagPlan& plan, const std::vecto
     for (std::size_t i = 0; i < some.size(); ++i) {
       for (; use != far.end() && use->from == some[i]; ++use) {
         if ((reached[use->node] >> i & 1U) != 0) continue;
-        faults.push_back(unneeded(plan, *use, "is not among its needs, so it may not have ended"));
+        faults.push_back(unneeded(plan, *use, "is not one of its needs, so it may not have ended"));
       }
     }
   }

@@ -43,13 +43,14 @@ std::expected<PathStep, TemplateFault> take_bracket(ExpressionScanner& scan) {
     const char* end = digits.data() + digits.size();
     const auto [stop, error] = std::from_chars(digits.data(), end, index);
     if (digits.empty() || error != std::errc{} || stop != end) {
-      return std::unexpected(TemplateFault{begin, "only a number or a text in quotes goes in [ ]",
+      return std::unexpected(TemplateFault{begin,
+                                           "only a number or a string in quotes is allowed in [ ]",
                                            "write [0] for the first item, or [\"key\"]"});
     }
     step = index;
   }
   scan.skip_space();
-  if (!scan.take("]")) return std::unexpected(TemplateFault{begin, "the [ has no ]", ""});
+  if (!scan.take("]")) return std::unexpected(TemplateFault{begin, "the [ is never closed", ""});
   return step;
 }
 
@@ -62,7 +63,7 @@ std::expected<Steps, TemplateFault> take_steps(ExpressionScanner& scan) {
       const std::string_view name = scan.take_name();
       if (name.empty()) {
         return std::unexpected(TemplateFault{scan.at(), "a name is missing after the '.'",
-                                             "other names go in brackets: [\"a.b\"]"});
+                                             "put other names in brackets: [\"a.b\"]"});
       }
       step = std::string(name);
     } else if (scan.take("[")) {
@@ -74,8 +75,8 @@ std::expected<Steps, TemplateFault> take_steps(ExpressionScanner& scan) {
     }
     // The root's own words come on top of what may follow them.
     if (steps.size() == kPathStepsMax + 3) {
-      return std::unexpected(
-          TemplateFault{offset, fmt::format("a path has at most {} steps", kPathStepsMax), ""});
+      return std::unexpected(TemplateFault{
+          offset, fmt::format("a path may have at most {} steps", kPathStepsMax), ""});
     }
     steps.push_back({std::move(step), offset});
   }
@@ -130,7 +131,7 @@ Result task_path(Steps steps, std::size_t begin) {
   const std::string* task = name_at(steps, 0);
   const std::string* outputs = name_at(steps, 1);
   if (task == nullptr || outputs == nullptr || *outputs != "outputs") {
-    return refuse(begin, "of other tasks only their outputs can be read",
+    return refuse(begin, "only the outputs of other tasks can be read",
                   "write tasks.NAME.outputs.KEY");
   }
   return path_of(PathRoot::kOutputs, *task, std::move(steps), 2);
@@ -155,10 +156,10 @@ Result rooted_path(std::string_view word, Steps steps, std::size_t begin) {
   if (word == "tasks") return task_path(std::move(steps), begin);
   if (word == "run" || word == "task") return fact_path(word, std::move(steps), begin);
   const auto near = nearest_name(word, kFirstWords);
-  return refuse(begin, fmt::format("unknown name {}", in_quotes(word)),
-                near.empty() ? "paths begin with params, map, matrix, tasks, run or task; texts "
-                               "stand in quotes"
-                             : fmt::format("did you mean {}?", in_quotes(near)));
+  return refuse(
+      begin, fmt::format("unknown name {}", in_quotes(word)),
+      near.empty() ? "paths start with params, map, matrix, tasks, run or task; strings need quotes"
+                   : fmt::format("did you mean {}?", in_quotes(near)));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ bool is_path_char(char c) {
 }
 
 std::string ExpressionScanner::shown_here() const {
-  return at_end() ? "end of the text" : in_quotes(text_.substr(at_, 1));
+  return at_end() ? "end of the string" : in_quotes(text_.substr(at_, 1));
 }
 
 void ExpressionScanner::skip_space() {
@@ -65,7 +65,7 @@ std::expected<std::string, TemplateFault> ExpressionScanner::take_number() {
   if (fine && take(".")) fine = take_digits() > 0;
   if (fine && !is_path_char(peek())) return std::string(since(begin));
   return std::unexpected(TemplateFault{begin, "this is not a number",
-                                       "write it as 12 or -1.5, or as a text in quotes"});
+                                       "write it as 12 or -1.5, or as a string in quotes"});
 }
 
 std::expected<std::string, TemplateFault> ExpressionScanner::take_quoted() {
@@ -85,7 +85,7 @@ std::expected<std::string, TemplateFault> ExpressionScanner::take_quoted() {
     out += c;
   }
   if (take({&quote, 1})) return out;
-  return std::unexpected(TemplateFault{begin, "the text in quotes has no end", ""});
+  return std::unexpected(TemplateFault{begin, "the quoted string is never closed", ""});
 }
 
 }  // namespace vortex

@@ -25,7 +25,7 @@ class ExpressionScanner {
   char peek() const { return at_end() ? '\0' : text_[at_]; }
   bool starts_with(std::string_view what) const { return text_.substr(at_).starts_with(what); }
   std::string_view since(std::size_t begin) const { return text_.substr(begin, at_ - begin); }
-  // "'%'", or "end of the text".
+  // "'%'", or "end of the string".
   std::string shown_here() const;
 
   void skip_space();

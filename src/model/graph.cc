@@ -43,7 +43,7 @@ DagError unknown_need(const NodeSpec& node, std::string_view need, const DagSpec
   }
   const auto meant = nearest_name(need, others);
   return {DagError::Kind::kUnknownNeed, node.name,
-          fmt::format("needs {}, which is not a node of this DAG{}", in_quotes(need),
+          fmt::format("needs {}, which is not a task in this DAG{}", in_quotes(need),
                       meant.empty() ? "" : fmt::format("; did you mean {}?", in_quotes(meant)))};
 }
 

@@ -22,7 +22,7 @@ Complaint complain_of_enum(std::string_view what, Enum value, Enum last) {
 
 Complaint complain_of_size(std::string_view what, std::size_t size, std::size_t most) {
   if (size <= most) return std::nullopt;
-  return fmt::format("{} {} are too many; at most {} are allowed", size, what, most);
+  return fmt::format("{} {} are too many; the maximum is {}", size, what, most);
 }
 
 template <class Pairs>
@@ -93,11 +93,11 @@ Complaint complain_of_schedule(const NodeSpec& node) {
   if (auto c = complain_of_timeout("scheduled_timeout", node.scheduled_timeout)) return c;
   if (auto c = complain_of_timeout("stale_after", node.stale_after)) return c;
   if (node.stale_counts.progress || node.stale_counts.output) return std::nullopt;
-  return "stale_counts is empty: nothing could show that the task is alive";
+  return "stale_counts is empty, so nothing would count as a sign of life";
 }
 
 Complaint complain_of_range(const MapRange& range) {
-  if (range.step == 0) return "the step of the map's range is 0; it would never end";
+  if (range.step == 0) return "the step of the map's range is 0";
   if (range.step > 0 ? range.first <= range.last : range.first >= range.last) return std::nullopt;
   return fmt::format("the map's range from {} to {} by {} is empty", range.first, range.last,
                      range.step);
@@ -108,7 +108,7 @@ Complaint complain_of_map(const NodeSpec& node) {
   const MapSpec& map = *node.map;
   if (auto c = complain_of_number("max_parallel", map.max_parallel, 0, kParallelMax)) return c;
   if (auto c = complain_of_name("'as' of the map", map.as)) return c;
-  if (map.as == "index") return "'as' of the map is 'index', which already is its number";
+  if (map.as == "index") return "'as' of the map is 'index', which is reserved for its number";
   if (const auto* range = std::get_if<MapRange>(&map.over)) return complain_of_range(*range);
   const auto& items = std::get<std::vector<std::string>>(map.over);
   if (items.empty()) return "the map's list is empty";

@@ -19,18 +19,18 @@ using Kind = DagError::Kind;
 using Fault = std::optional<DagError>;
 
 Fault find_wrong_size(const DagSpec& spec, const DagLimits& limits) {
-  if (spec.nodes.empty()) return DagError{Kind::kEmpty, "", "a DAG needs at least one node"};
+  if (spec.nodes.empty()) return DagError{Kind::kEmpty, "", "a DAG needs at least one task"};
   if (spec.nodes.size() > limits.nodes_max) {
     return DagError{
         Kind::kTooManyNodes, "",
-        fmt::format("{} nodes are too many; the limit is {}", spec.nodes.size(), limits.nodes_max)};
+        fmt::format("{} tasks are too many; the limit is {}", spec.nodes.size(), limits.nodes_max)};
   }
   std::size_t needs = 0;
   for (const NodeSpec& node : spec.nodes) needs += node.needs.size();
   if (needs <= limits.needs_max) return std::nullopt;
   return DagError{
       Kind::kTooManyNeeds, "",
-      fmt::format("{} needs in all are too many; the limit is {}", needs, limits.needs_max)};
+      fmt::format("{} dependencies are too many; the limit is {}", needs, limits.needs_max)};
 }
 
 Fault find_bad_name(const DagSpec& spec) {
@@ -59,7 +59,7 @@ Fault find_duplicate_name(const DagSpec& spec) {
   if (twice == names.end()) return std::nullopt;
   return DagError{
       Kind::kDuplicateName, std::string(twice->first),
-      fmt::format("nodes {} and {} have the same name", twice->second, std::next(twice)->second)};
+      fmt::format("tasks {} and {} have the same name", twice->second, std::next(twice)->second)};
 }
 
 Fault find_bad_param(const DagSpec& spec) {
@@ -101,7 +101,7 @@ Fault find_too_many_tasks(const DagSpec& spec, const DagLimits& limits) {
     const std::uint64_t more = node.map ? count_items(*node.map) : 1;
     if (more > limits.tasks_max - tasks) {
       return DagError{Kind::kTooManyTasks, node.name,
-                      fmt::format("{} tasks on top of {} are too many; the limit is {}", more,
+                      fmt::format("{} more tasks after {} are too many; the limit is {}", more,
                                   tasks, limits.tasks_max)};
     }
     tasks += more;

@@ -52,7 +52,7 @@ Complaint complain_of_name(std::string_view what, std::string_view name) {
                        in_quotes(name), kNameBytesMax);
   }
   if (!std::all_of(name.begin(), name.end(), is_name_char)) {
-    return fmt::format("{} {} may hold only letters, digits, '_', '.' and '-'", what,
+    return fmt::format("{} {} may contain only letters, digits, '_', '.' and '-'", what,
                        in_quotes(name));
   }
   if (!is_letter_or_digit(name.front())) {
@@ -68,15 +68,15 @@ Complaint complain_of_line(std::string_view what, std::string_view text, LineRul
                        rule.bytes_max);
   }
   if (std::any_of(text.begin(), text.end(), is_control)) {
-    return fmt::format("{} {} holds a control character", what, in_quotes(text));
+    return fmt::format("{} {} contains a control character", what, in_quotes(text));
   }
   return std::nullopt;
 }
 
 Complaint complain_of_dots(std::string_view what, std::string_view id) {
   if (id != "." && id != "..") return std::nullopt;
-  return fmt::format("{} {} is not allowed: '.' and '..' name folders in paths and URLs", what,
-                     in_quotes(id));
+  return fmt::format("{} {} is not allowed: '.' and '..' have a special meaning in paths and URLs",
+                     what, in_quotes(id));
 }
 
 Complaint complain_of_argument(std::string_view what, std::string_view text,
@@ -86,7 +86,7 @@ Complaint complain_of_argument(std::string_view what, std::string_view text,
                        bytes_max);
   }
   if (text.find('\0') != std::string_view::npos) {
-    return fmt::format("{} {} holds a zero byte", what, in_quotes(text));
+    return fmt::format("{} {} contains a zero byte", what, in_quotes(text));
   }
   return std::nullopt;
 }
@@ -101,12 +101,13 @@ Complaint complain_of_twice(std::string_view what, std::vector<std::string_view>
 Complaint complain_of_number(std::string_view what, std::int64_t number, std::int64_t low,
                              std::int64_t high) {
   if (number >= low && number <= high) return std::nullopt;
-  return fmt::format("{} is {}; allowed is {} to {}", what, number, low, high);
+  return fmt::format("{} is {}; the allowed range is {} to {}", what, number, low, high);
 }
 
 Complaint complain_of_delay(std::string_view what, Duration delay, Duration high) {
   if (delay >= Duration{} && delay <= high) return std::nullopt;
-  return fmt::format("{} is {}; allowed is 0s to {}", what, to_text(delay), to_text(high));
+  return fmt::format("{} is {}; the allowed range is 0s to {}", what, to_text(delay),
+                     to_text(high));
 }
 
 Complaint complain_of_timeout(std::string_view what, std::optional<Duration> timeout) {

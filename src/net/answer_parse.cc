@@ -113,7 +113,7 @@ void AnswerParser::Impl::read_head(std::string_view bytes) {
   head.emplace(response);
   ErrorCode ec;
   head->put(boost::asio::buffer(bytes.data(), bytes.size()), ec);
-  if (ec || !head->is_done()) return refuse("malformed head: " + ec.message());
+  if (ec || !head->is_done()) return refuse("malformed headers: " + ec.message());
   if (response.status < 200) return begin(method);  // "100 Continue": the answer is still to come
   body.emplace(frame());
   state = State::kBody;
@@ -128,9 +128,9 @@ void AnswerParser::Impl::judge_body() {
       state = State::kDone;
       return;
     case BodyReader::State::kTooLarge:
-      return refuse("the body of the answer is too large");
+      return refuse("the response body is too large");
     case BodyReader::State::kMalformed:
-      return refuse("the chunks of the answer are malformed");
+      return refuse("malformed chunks in the response");
   }
 }
 

@@ -177,8 +177,8 @@ bool ClientImpl::hand_out(OnPiece& on_piece) {
 CallError ClientImpl::broken(const boost::system::error_code& ec) const {
   if (closed_) return {CallFault::kBroken, "closed by this side"};
   if (timed_out_) return {CallFault::kTimedOut, fmt::format("{} did not answer in time", where())};
-  return {CallFault::kBroken,
-          fmt::format("the connection to {} ended before the answer: {}", where(), ec.message())};
+  return {CallFault::kBroken, fmt::format("the connection to {} closed before the response: {}",
+                                          where(), ec.message())};
 }
 
 void ClientImpl::arm(Clock::time_point limit) {

@@ -80,7 +80,7 @@ asio::awaitable<std::expected<ClientImpl::Endpoints, CallError>> ClientImpl::res
   }
   if (!lookup->answered) {
     lookup->resolver.cancel();
-    co_return std::unexpected(not_connected("the name is not resolved", CallFault::kNotSent));
+    co_return std::unexpected(not_connected("the name cannot be resolved", CallFault::kNotSent));
   }
   if (lookup->fault) {
     co_return std::unexpected(not_connected(lookup->fault.message(), CallFault::kNotSent));

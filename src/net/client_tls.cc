@@ -53,7 +53,7 @@ asio::awaitable<std::string> ClientTls::handshake(std::string host) {
   static_cast<void>(asio::ip::make_address(host, ec));
   // Names are said aloud so that one server can have many certificates; addresses are not.
   if (ec && !ask_for_name(stream.native_handle(), host)) {
-    co_return "the name of the host can not be asked for";
+    co_return "cannot resolve the host name";
   }
   stream.set_verify_callback(asio::ssl::host_name_verification(host), ec);
   if (ec) co_return ec.message();

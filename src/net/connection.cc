@@ -98,7 +98,7 @@ asio::awaitable<void> Connection::live() {
     if (kind_ == ServerState::Kind::kServed) {
       co_await serve();
     } else {
-      const Refusal full{503, "the server has as many connections as it may have"};
+      const Refusal full{503, "too many connections"};
       co_await refuse(full);
     }
   } catch (...) {
@@ -181,7 +181,7 @@ asio::awaitable<bool> Connection::answer() {
   stop_watching();
   if (cut_) co_return false;
   if (!answered) {
-    const Refusal failed{500, "an error inside the server"};
+    const Refusal failed{500, "internal server error"};
     if (streaming_ == Streaming::kNo) co_await refuse(failed);
     co_return false;
   }
@@ -208,8 +208,8 @@ asio::awaitable<void> Connection::refuse(Refusal why) {
 }
 
 Refusal Connection::too_slow() const {
-  return {408, phase_ == Phase::kBody ? "the body of the request took too long"
-                                      : "the head of the request took too long"};
+  return {408, phase_ == Phase::kBody ? "the request body took too long"
+                                      : "the request headers took too long"};
 }
 
 Response Connection::complaint(const Refusal& why) const {

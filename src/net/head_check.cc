@@ -8,14 +8,15 @@ namespace vortex::net {
 namespace {
 
 std::unexpected<Refusal> malformed(std::string_view what) {
-  return std::unexpected(Refusal{400, fmt::format("malformed head: {}", what)});
+  return std::unexpected(Refusal{400, fmt::format("malformed headers: {}", what)});
 }
 
 std::unexpected<Refusal> too_large(bool in_request_line, std::size_t bytes_max) {
   if (in_request_line) {
     return std::unexpected(Refusal{414, "the request line is too long"});
   }
-  return std::unexpected(Refusal{431, fmt::format("the head is larger than {} bytes", bytes_max)});
+  return std::unexpected(
+      Refusal{431, fmt::format("the headers are larger than {} bytes", bytes_max)});
 }
 
 }  // namespace

@@ -90,12 +90,12 @@ class HeadReader final : public http::basic_parser<true> {
       case http::field::transfer_encoding:
         ++codings_;
         if (!same_ignoring_case(view(value), "chunked")) {
-          object(400, "the only Transfer-Encoding understood is chunked", ec);
+          object(400, "the only supported Transfer-Encoding is chunked", ec);
         }
         break;
       case http::field::expect:
         if (!same_ignoring_case(view(value), "100-continue")) {
-          object(417, "the only Expect understood is 100-continue", ec);
+          object(417, "the only supported Expect is 100-continue", ec);
         }
         wants_continue_ = true;
         break;
@@ -158,7 +158,7 @@ void RequestParser::Impl::read_head(std::string_view bytes) {
   head->put(boost::asio::buffer(bytes.data(), bytes.size()), ec);
   if (head->objection()) return refuse(std::move(*head->objection()));
   if (ec || !head->is_done()) {
-    return refuse({400, fmt::format("malformed head: {}", ec.message())});
+    return refuse({400, fmt::format("malformed headers: {}", ec.message())});
   }
   begin_body();
 }
@@ -185,7 +185,7 @@ void RequestParser::Impl::judge_body() {
       state = State::kDone;
       return;
     case BodyReader::State::kMalformed:
-      return refuse({400, "the chunks of the body are malformed"});
+      return refuse({400, "malformed chunks in the body"});
     case BodyReader::State::kTooLarge:
       return refuse({413, fmt::format("the body is larger than {} bytes", limits.body_bytes_max)});
   }

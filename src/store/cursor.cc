@@ -56,7 +56,7 @@ Result<std::optional<CursorKey>> read_cursor(CursorKind kind, std::string_view t
   std::optional<CursorKey> key = framed ? read_key(text) : std::nullopt;
   // Only the one form that is written: upper case and the like are somebody else's.
   if (!key || write_cursor(kind, *key) != text) {
-    return std::unexpected(Error{Fault::kBadRequest, "this cursor was not made by this list"});
+    return std::unexpected(Error{Fault::kBadRequest, "this cursor does not belong to this list"});
   }
   return key;
 }

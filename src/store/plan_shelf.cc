@@ -20,7 +20,7 @@ constexpr DagLimits kNoLimits{.nodes_max = std::numeric_limits<std::uint32_t>::m
                               .needs_max = std::numeric_limits<std::uint32_t>::max()};
 
 Error damaged(std::uint64_t digest, std::string_view why) {
-  return {Fault::kDamaged, fmt::format("the definition {:016x} can not be read: {}", digest, why)};
+  return {Fault::kDamaged, fmt::format("cannot read the definition {:016x}: {}", digest, why)};
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
                                                            const CallResult& result) {
                      Connection& used = self->connection_of(made);
                      if (used.under_way == made.id) used.under_way = {};
-                     if (error) return self->failed(made, "an error inside the client", {});
+                     if (error) return self->failed(made, "internal client error", {});
                      self->over(made, kind, result);
                    });
   }

@@ -57,7 +57,7 @@ NoAnswer no_answer(const CallResult& result) {
 }
 
 NoAnswer not_understood(const codec::Problems& problems) {
-  return {"its answer was not understood: " + problems.front().message, {}};
+  return {"invalid response: " + problems.front().message, {}};
 }
 
 }  // namespace

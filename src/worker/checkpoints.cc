@@ -64,7 +64,7 @@ class CheckpointCarrier::Impl : public std::enable_shared_from_this<Impl> {
     asio::co_spawn(io_, send(shared_from_this(), std::move(upload)),
                    [self = shared_from_this(), done](const std::exception_ptr& error, Saved saved) {
                      if (self->shut_) return;
-                     if (error) saved = {Saved::How::kFailed, "an error inside the client"};
+                     if (error) saved = {Saved::How::kFailed, "internal client error"};
                      done(std::move(saved));
                    });
   }
@@ -75,7 +75,7 @@ class CheckpointCarrier::Impl : public std::enable_shared_from_this<Impl> {
         io_, receive(shared_from_this(), std::move(download)),
         [self = shared_from_this(), done](const std::exception_ptr& error, std::string trouble) {
           if (self->shut_) return;
-          done(error ? "an error inside the client" : std::move(trouble));
+          done(error ? "internal client error" : std::move(trouble));
         });
   }
 
@@ -161,7 +161,7 @@ class CheckpointCarrier::Impl : public std::enable_shared_from_this<Impl> {
       const ssize_t got =
           ::pread(upload.file.get(), piece.data(), piece.size(), static_cast<off_t>(offset));
       if (got != static_cast<ssize_t>(piece.size()) || !upload.is_same()) {
-        co_return Saved{Saved::How::kChanged, "it was changed while it was being sent"};
+        co_return Saved{Saved::How::kChanged, "it changed while it was being sent"};
       }
       net::Call call;
       call.method = net::Method::kPut;
@@ -172,7 +172,7 @@ class CheckpointCarrier::Impl : public std::enable_shared_from_this<Impl> {
       if (!is_ok(taken)) co_return not_saved(taken);
     }
     if (!upload.is_same()) {
-      co_return Saved{Saved::How::kChanged, "it was changed while it was being sent"};
+      co_return Saved{Saved::How::kChanged, "it changed while it was being sent"};
     }
     net::Call keep;
     keep.method = net::Method::kPost;
@@ -196,7 +196,7 @@ class CheckpointCarrier::Impl : public std::enable_shared_from_this<Impl> {
       if (!is_ok(piece)) co_return trouble_of(piece);
       const std::string& bytes = piece->body;
       if (bytes.empty() || bytes.size() > download.uploaded.bytes - have) {
-        co_return std::string("a piece of another size than announced");
+        co_return std::string("a piece has an unexpected size");
       }
       const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
       if (written != static_cast<ssize_t>(bytes.size())) {

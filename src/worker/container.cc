@@ -50,7 +50,7 @@ Done make_all_private() {
     static_cast<void>(make_private(point));
   }
   if (make_private(kProc)) return {};
-  return fault("the container cannot have mounts of its own",
+  return fault("cannot create mounts for the container",
                "/proc must be mounted here; `--launcher subprocess` needs no container");
 }
 
@@ -66,7 +66,7 @@ std::expected<Fd, std::string> attach_root(const std::string& root) {
 Done mount_proc() {
   constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
   if (::mount("proc", kProc, "proc", kFlags, nullptr) == 0) return {};
-  return fault("the container cannot have a /proc of its own",
+  return fault("cannot mount /proc in the container",
                "run the supervisor as root, or where nothing is mounted over parts of /proc; "
                "`--launcher subprocess` needs no container");
 }
@@ -116,8 +116,8 @@ Done furnish(const Fd& root, const ContainerPlan& plan) {
        {std::string(kProc), std::string("/dev"), std::string("/sys"), plan.work_dir}) {
     const Fd point = folder_in(root, folder);
     if (!point || !mount_on(path_of(point), folder, kBind)) {
-      return fault(fmt::format("{} cannot be had in the container's root {}", folder, plan.root),
-                   fmt::format("is there a folder {}{}?", plan.root, folder));
+      return fault(fmt::format("cannot mount {} in the container's root {}", folder, plan.root),
+                   fmt::format("check that the directory {}{} exists", plan.root, folder));
     }
   }
   lend_resolver(root);
@@ -135,7 +135,7 @@ void give_up_rights(const Fd& root) {
 
 std::expected<Fd, std::string> enter_container(const ContainerPlan& plan) {
   // All this in the namespaces of the machine would take its /proc away.
-  if (::getpid() != 1) return std::unexpected("a container is entered by its first process only");
+  if (::getpid() != 1) return std::unexpected("only the first process can enter the container");
   std::error_code trouble;
   std::filesystem::create_directories(plan.work_dir, trouble);
   if (trouble) return std::unexpected(plan.work_dir + ": " + trouble.message());

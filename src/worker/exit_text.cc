@@ -25,9 +25,9 @@ std::string workdir_text(const StartFault& fault) {
     case ENOTDIR:
       return fmt::format("the working directory {} is not a directory", quoted(fault.workdir));
     case EACCES:
-      return fmt::format("the working directory {} may not be entered", quoted(fault.workdir));
+      return fmt::format("no permission to enter the working directory {}", quoted(fault.workdir));
     default:
-      return fmt::format("the working directory {} cannot be entered: {}", quoted(fault.workdir),
+      return fmt::format("cannot enter the working directory {}: {}", quoted(fault.workdir),
                          system_text(fault.error));
   }
 }
@@ -38,17 +38,17 @@ std::string program_text(const StartFault& fault) {
     case ENOENT:
       if (fault.program.empty()) return "the command has no program";
       if (!fault.program.contains('/')) {
-        return fmt::format("program {} was not found in PATH", program);
+        return fmt::format("program {} not found in PATH", program);
       }
-      return fmt::format("program {} was not found, or the interpreter it names was not", program);
+      return fmt::format("program {} or its interpreter not found", program);
     case EACCES:
       return fmt::format("program {} is not executable", program);
     case ENOEXEC:
-      return fmt::format("{} is not a program: it is no binary and has no #! line", program);
+      return fmt::format("{} is not a program: it is not a binary and has no #! line", program);
     case E2BIG:
       return fmt::format("the arguments and environment of {} are too long", program);
     default:
-      return fmt::format("program {} cannot be started: {}", program, system_text(fault.error));
+      return fmt::format("cannot start program {}: {}", program, system_text(fault.error));
   }
 }
 
@@ -63,7 +63,7 @@ std::string could_not_start_text(const StartFault& fault) {
     case StartStep::kPrepare:
       break;
   }
-  return fmt::format("no process could be made for program {}: {}", quoted(fault.program),
+  return fmt::format("cannot create a process for program {}: {}", quoted(fault.program),
                      system_text(fault.error));
 }
 

@@ -122,7 +122,7 @@ void Journal::read_file() {
   while (waiting_.size() > kEntriesMax) waiting_.pop_front();
   if (!waiting_.empty()) {
     config_.log(LogLevel::kInfo,
-                fmt::format("{} journal entries of an earlier supervisor are still to be sent",
+                fmt::format("entries in the journal of an earlier supervisor still to send: {}",
                             waiting_.size()));
   }
 }
@@ -208,7 +208,7 @@ Journal::Told Journal::tell(const std::vector<Waiting>& entries) {
     trouble_.clear();
     return Told::kYes;
   }
-  std::string trouble = fmt::format("{}:{}: cannot take the journal: {}", client.endpoint.host,
+  std::string trouble = fmt::format("{}:{}: did not accept the journal: {}", client.endpoint.host,
                                     client.endpoint.port, trouble_of(result));
   if (trouble != trouble_) config_.log(LogLevel::kWarn, trouble);
   trouble_ = std::move(trouble);

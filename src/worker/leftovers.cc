@@ -217,18 +217,17 @@ std::expected<SupervisorFolder, std::string> SupervisorFolder::open(const Config
   Locked lock = lock_folder(folder);
   if (lock.state == LockState::kHeld) {
     return std::unexpected(fmt::format(
-        "a supervisor named '{}' is already running here; give this one another name or state "
-        "folder",
+        "a supervisor named '{}' is already running here; use another name or state directory",
         config.name));
   }
   if (fault || lock.state == LockState::kFault) {
-    return std::unexpected(fmt::format("the state folder {} cannot be written: {}", folder,
+    return std::unexpected(fmt::format("cannot write to the state directory {}: {}", folder,
                                        fault ? fault.message() : std::strerror(errno)));
   }
   LeftoverReport ignored;
   if (!clean_up(folder, boot_clock_now() + seconds(5), ignored)) {
     return std::unexpected(
-        fmt::format("processes of an earlier supervisor named '{}' cannot be killed", config.name));
+        fmt::format("cannot kill processes of an earlier supervisor named '{}'", config.name));
   }
   write_groups(folder, config.containment, config.name);
   return SupervisorFolder(folder, std::move(lock.file));

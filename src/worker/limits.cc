@@ -80,8 +80,7 @@ std::string SlotGroup::limit(const Resources& resources) {
     left_out += left_out.empty() ? "cpu" : " and cpu";
   }
   if (left_out.empty()) return {};
-  return fmt::format("tasks run without their limits of {}: no control group can be written here",
-                     left_out);
+  return fmt::format("tasks run without their limits of {}: no writable control group", left_out);
 }
 
 bool SlotGroup::limit_memory(std::int64_t bytes) {

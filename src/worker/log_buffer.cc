@@ -22,7 +22,7 @@ void LogBuffer::write(std::string_view bytes) {
 LogBuffer::Piece LogBuffer::take(std::size_t bytes_max) {
   if (flying_.empty()) {
     if (left_out_ > 0) {
-      flying_ = fmt::format("\n[vortex: {} bytes of output left out here]\n", left_out_);
+      flying_ = fmt::format("\n[vortex: {} bytes of output dropped here]\n", left_out_);
       left_out_ = 0;
     }
     const std::size_t size = std::min(bytes_max, waiting_.size());

@@ -119,9 +119,8 @@ class LogShipper::Impl : public std::enable_shared_from_this<LogShipper::Impl> {
       }
       if (!done) {
         kept -= output.buffer.size();
-        config_.log(LogLevel::kWarn,
-                    fmt::format("{}: {} bytes of its output could not be delivered",
-                                to_text(it->first.task), output.buffer.size()));
+        config_.log(LogLevel::kWarn, fmt::format("{}: could not deliver {} bytes of output",
+                                                 to_text(it->first.task), output.buffer.size()));
       }
       it = outputs_.erase(it);
     }
@@ -175,7 +174,7 @@ class LogShipper::Impl : public std::enable_shared_from_this<LogShipper::Impl> {
   // It is not this worker's any more, or the controller does not want it: asking again is no use.
   void drop(Outputs::iterator it, const CallResult& result) {
     if (it == outputs_.end()) return;
-    config_.log(LogLevel::kWarn, fmt::format("{}: its output is not kept: {}",
+    config_.log(LogLevel::kWarn, fmt::format("{}: the output was rejected: {}",
                                              to_text(it->first.task), trouble_of(result)));
     LogBuffer none(config_.buffer_bytes_max);
     it->second.buffer = std::move(none);

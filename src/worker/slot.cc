@@ -92,8 +92,8 @@ std::optional<Slot::Fault> Slot::begin() {
                             : files_->prepare_with_file(task.launch.checkpoint_file);
   if (!prepared) {
     return Fault{prepared.error(),
-                 fmt::format("the files of the task cannot be written below {}: {}",
-                             host_.config.work_dir, std::strerror(prepared.error()))};
+                 fmt::format("cannot write the files of the task in {}: {}", host_.config.work_dir,
+                             std::strerror(prepared.error()))};
   }
   host_.notice_limits(group_.limit(task.launch.resources));
   if (task.launch.resources.memory_bytes > 0) {
@@ -114,7 +114,7 @@ std::optional<Slot::Fault> Slot::begin_runner() {
         {.folder = fmt::format("{}/slot-{}", config.work_dir, number_),
          .checkpoint_bytes_max = config.checkpoint_bytes_max,
          .remove_folder = [&host = host_](std::string f) { host.remove_folder(std::move(f)); }});
-    if (!files) return Fault{EIO, "the files of the task cannot be made: " + files.error()};
+    if (!files) return Fault{EIO, "cannot create the files of the task: " + files.error()};
     files_.emplace(std::move(*files));
     buffer_.resize(kReadBytes);
     if (config.containment == Containment::kAuto) {
@@ -130,7 +130,7 @@ std::optional<Slot::Fault> Slot::begin_runner() {
       {.on_word = [this](Word word) { on_word(word); }, .on_lost = [this] { on_lost(); }});
   if (!link) {
     return Fault{link.error(),
-                 fmt::format("no runner could be started: {}", std::strerror(link.error()))};
+                 fmt::format("cannot start a runner: {}", std::strerror(link.error()))};
   }
   link_ = std::move(*link);
   link_->join(group_.entrances());
@@ -145,7 +145,8 @@ std::optional<Slot::Fault> Slot::begin_runner() {
 std::optional<Slot::Fault> Slot::open_output(int& write_end) {
   int pipe[2];
   if (::pipe2(pipe, O_CLOEXEC) != 0) {
-    return Fault{errno, fmt::format("no pipe for its output: {}", std::strerror(errno))};
+    return Fault{errno,
+                 fmt::format("cannot create a pipe for its output: {}", std::strerror(errno))};
   }
   // Only this end: a task does not expect that its output can be full.
   ::fcntl(pipe[0], F_SETFL, O_NONBLOCK);
@@ -210,9 +211,8 @@ void Slot::watch_kill(Duration wait) {
 }
 
 void Slot::give_up_runner() {
-  host_.config.notice(LogLevel::kWarn,
-                      fmt::format("the runner of {} does not answer: it is killed from outside",
-                                  to_text(task_->launch.attempt.task)));
+  host_.config.notice(LogLevel::kWarn, fmt::format("the runner of {} does not respond; killing it",
+                                                   to_text(task_->launch.attempt.task)));
   group_.kill_all();
   link_->kill_now();
   on_lost();

@@ -256,7 +256,7 @@ std::expected<std::string, std::string> SlotFiles::outputs() const {
   if (::fstatat(folder_.get(), kOutputs, &now, AT_SYMLINK_NOFOLLOW) != 0) return {};
   if (!S_ISREG(now.st_mode)) return std::unexpected("the outputs are not a regular file");
   if (static_cast<std::size_t>(now.st_size) > kOutputsBytesMax) {
-    return std::unexpected(fmt::format("the outputs have {} bytes; {} at most", now.st_size,
+    return std::unexpected(fmt::format("the outputs have {} bytes; the maximum is {}", now.st_size,
                                        size_text(kOutputsBytesMax)));
   }
   const auto text = read_whole(kOutputs, kOutputsBytesMax);

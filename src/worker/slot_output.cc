@@ -54,7 +54,7 @@ void Slot::attach_output() {
     return read_output();
   }
   host_.config.notice(LogLevel::kWarn,
-                      fmt::format("the output of {} cannot be read: {}",
+                      fmt::format("cannot read the output of {}: {}",
                                   to_text(task_->launch.attempt.task), fault.message()));
   unheard_.reset();
   task_->output_open = false;
@@ -192,7 +192,7 @@ void Slot::on_saved(const Saved& saved) {
       break;
     case Saved::How::kRefused:
     case Saved::How::kFailed:
-      say_in_log(fmt::format("the checkpoint is not kept: {}", saved.why));
+      say_in_log(fmt::format("the checkpoint was rejected: {}", saved.why));
       break;
   }
   if (task_->end_waits) finish_files();
@@ -221,10 +221,10 @@ agent::Input Slot::result_of_loss(Attempt attempt) {
   if (!host_.suspects(attempt.task)) {
     return agent::ProcessExited{attempt, agent::Killed{agent::Killed::By::kRunnerLoss}};
   }
-  return agent::ProcessExited{
-      attempt, Failed{Failed::Cause::kSignal, SIGKILL,
-                      "its runner was killed, and the task with it: signal 9 (KILL); that has "
-                      "happened whenever this task ran here"}};
+  return agent::ProcessExited{attempt,
+                              Failed{Failed::Cause::kSignal, SIGKILL,
+                                     "its runner was killed together with the task: signal 9 "
+                                     "(KILL); this has happened every time the task ran here"}};
 }
 
 agent::Input Slot::result_of(SlotTask& task) {

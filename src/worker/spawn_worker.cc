@@ -89,7 +89,7 @@ pid_t clone_process(unsigned long spaces) {
 // The first process of a container; 0: this is it. The maps are the caller's: to free them is
 // nothing for the new process.
 pid_t clone_contained(const UserMaps& maps) {
-  constexpr char kComplaint[] = "a container's user namespace cannot be set up here\n";
+  constexpr char kComplaint[] = "cannot set up a user namespace for the container\n";
   bool as_user = false;
   pid_t pid = clone_process(kSpaces);
   if (pid < 0 && errno == EPERM) {
@@ -108,15 +108,16 @@ pid_t clone_contained(const UserMaps& maps) {
 
 // The kernel's word for "not so many namespaces" is that of a full disk.
 std::string no_container(int error) {
-  return fmt::format("no container for a worker: {}",
-                     error == ENOSPC ? "the limit of namespaces is reached" : std::strerror(error));
+  return fmt::format(
+      "cannot create a container for a worker: {}",
+      error == ENOSPC ? "the maximum number of namespaces has been reached" : std::strerror(error));
 }
 
 std::string could_not_start(Launcher launcher) {
   if (launcher == Launcher::kContainer) {
     return fmt::format("{}; {}", no_container(errno), kContainerHelp);
   }
-  return fmt::format("no process for a worker: {}", std::strerror(errno));
+  return fmt::format("cannot create a worker process: {}", std::strerror(errno));
 }
 
 }  // namespace
@@ -125,7 +126,8 @@ std::expected<WorkerChild, std::string> spawn_worker(const SpawnRequest& request
                                                      const WorkerGroup& group) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
-    return std::unexpected(fmt::format("no pipe to a worker process: {}", std::strerror(errno)));
+    return std::unexpected(
+        fmt::format("cannot create a pipe to a worker process: {}", std::strerror(errno)));
   }
   WorkerChild child;
   child.news = Fd(ends[0]);
@@ -151,7 +153,7 @@ std::string why_no_container() {
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  return status == 0 ? std::string() : "no container for a worker: see above";
+  return status == 0 ? std::string() : "cannot create a container for a worker: see above";
 }
 
 }  // namespace vortex::worker

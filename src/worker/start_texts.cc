@@ -14,14 +14,14 @@ bool has_zero(std::string_view text) { return text.contains('\0'); }
 std::string complaint_of(const StartParts& parts) {
   if (parts.argv.empty()) return "the command is empty";
   if (std::ranges::any_of(parts.argv, has_zero)) {
-    return "an argument holds a zero byte, which cannot be given to a program";
+    return "an argument contains a zero byte";
   }
-  if (has_zero(parts.workdir)) return "the working directory holds a zero byte";
+  if (has_zero(parts.workdir)) return "the working directory contains a zero byte";
   for (const auto& [name, value] : parts.env) {
     if (name.empty() || name.contains('=') || has_zero(name)) {
-      return fmt::format("'{}' cannot be the name of a variable", name.substr(0, name.find('\0')));
+      return fmt::format("'{}' is not a valid variable name", name.substr(0, name.find('\0')));
     }
-    if (has_zero(value)) return fmt::format("the variable '{}' holds a zero byte", name);
+    if (has_zero(value)) return fmt::format("the variable '{}' contains a zero byte", name);
   }
   return {};
 }

@@ -115,8 +115,8 @@ bool Supervisor::prepare() {
   if (!open_folder()) return false;
   const LeftoverReport left = kill_leftovers(options_.worker.state_dir);
   if (left.folders > 0) {
-    say(LogLevel::kWarn,
-        fmt::format("cleaned up behind {} supervisors that were killed here", left.folders));
+    say(LogLevel::kWarn, fmt::format("cleaned up after {} killed supervisor{}", left.folders,
+                                     left.folders == 1 ? "" : "s"));
   }
   ProofTeller::Config proofs;
   proofs.controllers = options_.worker.controllers;
@@ -135,7 +135,7 @@ bool Supervisor::prepare() {
     WorkerGroup group(options_.worker.containment, {options_.name, id.text});
     const bool contained = group.prepare();
     if (!contained && i == 1)
-      say(LogLevel::kWarn, "no control groups here: going by process trees");
+      say(LogLevel::kWarn, "no control groups available: using process trees");
     wards_.push_back(
         std::make_unique<Ward>(std::move(id), options_.worker.settings.worker, std::move(group)));
   }
@@ -313,8 +313,8 @@ std::string Supervisor::why_it_ended(const Ward& ward) const {
     return fmt::format("killed by signal {} before it had registered", WTERMSIG(ward.status));
   }
   const int code = WEXITSTATUS(ward.status);
-  if (code == kCouldNotExec) return fmt::format("{} cannot be executed", options_.program);
-  return fmt::format("ended with exit code {} before it had registered", code);
+  if (code == kCouldNotExec) return fmt::format("cannot execute {}", options_.program);
+  return fmt::format("exited with code {} before it had registered", code);
 }
 
 void Supervisor::settle(Ward& ward) {
@@ -337,10 +337,9 @@ void Supervisor::say_end(const Ward& ward, Incarnation life) {
                    ward.id,
                    life,
                    {{by_signal ? "signal" : "exit_code", std::int64_t{code}}}});
-  if (fine) return say(LogLevel::kInfo, fmt::format("{}: has left", ward.id.text));
-  say(LogLevel::kWarn,
-      fmt::format("{}: {} {}; nothing of its tasks is left", ward.id.text,
-                  by_signal ? "was killed by signal" : "ended with exit code", code));
+  if (fine) return say(LogLevel::kInfo, fmt::format("{}: left", ward.id.text));
+  say(LogLevel::kWarn, fmt::format("{}: {} {}; all of its tasks are gone", ward.id.text,
+                                   by_signal ? "was killed by signal" : "exited with code", code));
 }
 
 void Supervisor::decide(Ward& ward) {
@@ -356,10 +355,11 @@ void Supervisor::decide(Ward& ward) {
                      ward.id,
                      {},
                      {{"starts", std::int64_t{ward.starts}}, {"reason", why}}});
-    return say(LogLevel::kError,
-               fmt::format("{}: given up after {} starts: {}. Fix that, then start the supervisor "
-                           "again",
-                           ward.id.text, ward.starts, why));
+    return say(
+        LogLevel::kError,
+        fmt::format(
+            "{}: giving up after {} starts: {}. Fix the problem, then restart the supervisor",
+            ward.id.text, ward.starts, why));
   }
   ward.phase = Phase::kWaiting;
   ward.start_at = boot_clock_now() + *wait;
@@ -384,8 +384,8 @@ void Supervisor::pass_on_signal() {
   const Duration allowed =
       leaving_ ? worker.kill_grace : worker.shutdown_timeout + worker.kill_grace;
   kill_at_ = boot_clock_now() + allowed + kPatience;
-  say(LogLevel::kInfo, leaving_ ? "asked again: the workers give back what still runs"
-                                : "stopping: the workers finish what they run");
+  say(LogLevel::kInfo, leaving_ ? "stop requested again: the workers release their running tasks"
+                                : "stopping: the workers finish their running tasks");
   leaving_ = true;
 }
 

@@ -155,7 +155,8 @@ bool supervisor_is_gone(int news_fd) {
 std::string WorkerProcess::make_fence() {
   auto fence = Fence::create();
   if (!fence)
-    return fmt::format("no memory for the fence of tasks: {}", std::strerror(fence.error()));
+    return fmt::format("cannot allocate memory for the fence of tasks: {}",
+                       std::strerror(fence.error()));
   fence_ = *std::move(fence);
   return {};
 }
@@ -228,7 +229,7 @@ std::string WorkerProcess::start_agent() {
   health.state = [this] { return shell_->state(); };
   const std::string address = any ? facing : health.listen;
   auto server = serve_health(beat_.io, std::move(health));
-  if (!server) return fmt::format("the health endpoint: {}", server.error());
+  if (!server) return fmt::format("health endpoint: {}", server.error());
   health_ = *std::move(server);
   ShellHooks hooks;
   hooks.start = [this](Assignment assignment) {
@@ -321,10 +322,10 @@ void WorkerProcess::on_signal() {
   // The kernel tells of a dead supervisor once for each of its threads: that is one request.
   if (asked_at_ && now - *asked_at_ < kSameRequest) return;
   if (!std::exchange(asked_at_, now)) {
-    log_(LogLevel::kInfo, "asked to stop: finishing what runs");
+    log_(LogLevel::kInfo, "stop requested: finishing running tasks");
     return shell_->tell(agent::DrainRequested{});
   }
-  log_(LogLevel::kInfo, "asked again: giving back what still runs");
+  log_(LogLevel::kInfo, "stop requested again: releasing running tasks");
   shell_->tell(agent::ReleaseNow{});
 }
 
@@ -377,8 +378,7 @@ int WorkerProcess::run() {
   close();
   if (how_.load() == agent::Exit::How::kSuperseded) {
     log_(LogLevel::kError,
-         "another process is registered as this worker: give each supervisor "
-         "its own --name");
+         "another process is registered as this worker; give each supervisor its own --name");
     return kExitSuperseded;
   }
   return 0;

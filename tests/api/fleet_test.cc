@@ -59,7 +59,8 @@ TEST(Workers, OneThatHasLeftIsNotUncordonedAndTheAnswerSaysSinceWhen) {
   ASSERT_EQ(client.get("/api/workers/w").text("/state"), "INACTIVE");
   const Answer refused = client.post("/api/workers/w/uncordon");
   EXPECT_EQ(refused.status, 409);
-  EXPECT_TRUE(refused.text("/detail").starts_with("worker 'w' has left; it was last heard at 20"))
+  EXPECT_TRUE(
+      refused.text("/detail").starts_with("worker 'w' has left; it was last heard from at 20"))
       << refused.text("/detail");
   EXPECT_EQ(client.post("/api/workers/x/uncordon").status, 404);
 }

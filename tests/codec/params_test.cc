@@ -37,7 +37,7 @@ TEST(Params, WhatDoesNotFitTheDeclarationIsAProblem) {
            {R"({"count": 1, "dirr": "x"})", "/dirr", 1, 14, "the DAG 'd' has no param 'dirr'",
             "did you mean 'dir'?"},
            {R"({"count": "1"})", "/count", 1, 11, "'count' is '1'; it must be a number"},
-           {R"({"count": 1, "dir": 5})", "/dir", 1, 21, "it must be a text"},
+           {R"({"count": 1, "dir": 5})", "/dir", 1, 21, "it must be a string"},
            {R"({"count": 1, "dry": "no"})", "/dry", 1, 21, "it must be true or false"},
            {R"({"count": 1, "names": {}})", "/names", 1, 23, "it must be a list"},
            {R"({"count": 1, "more": null})", "/more", 1, 22, "it must be an object"},
@@ -54,7 +54,7 @@ TEST(Params, WhatDoesNotFitTheDeclarationIsAProblem) {
 TEST(Params, ADefaultMustHaveTheTypeOfItsParam) {
   for (const BadDocument& bad : std::vector<BadDocument>{
            {R"({"name":"d","tasks":{"a":{}},"params":{"x":{"default":5}}})", "/params/x/default", 1,
-            55, "it must be a text"},
+            55, "it must be a string"},
            {R"({"name":"d","tasks":{"a":{}},"params":{"x":{"type":"lst"}}})", "/params/x/type", 1,
             52, "it must be one of string, number", "did you mean 'list'?"},
            {R"({"name":"d","tasks":{"a":{}},"params":{"x":"text"}})", "/params/x", 1, 44,

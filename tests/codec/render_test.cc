@@ -86,7 +86,7 @@ TEST(Render, WhatHasNoValueIsToldByName) {
       {"${{ tasks.other.outputs.x }}", "task 'other' has no outputs"},
       {"${{ map.item }}", "not part of a map"},
       {"${{ map.index }}", "not part of a map"},
-      {"${{ join(params.dir, ',') }}", "join wants a list"},
+      {"${{ join(params.dir, ',') }}", "join expects a list"},
       {"${{ join(params.list, params.missing) }}", "params.missing"},
       {"${{ json(params.missing) }}", "params.missing"},
       {"${{ params.missing ?? params.gone }}", "params.gone"},

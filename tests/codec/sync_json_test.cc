@@ -95,7 +95,8 @@ TEST(SyncJson, BadCallsAreRefusedAtTheirPlace) {
       {R"({"incarnation":1,"seq":null,"slots":4})", "", 1, 1, "the document has no 'seq'"},
       {R"({"incarnation":1,"seq":7.0,"slots":4})", "/seq", 1, 24,
        "'seq' is 7.0; it must be a whole"},
-      {R"({"incarnation":1,"seq":-7,"slots":4})", "/seq", 1, 24, "'seq' is -7; allowed is 0 to"},
+      {R"({"incarnation":1,"seq":-7,"slots":4})", "/seq", 1, 24,
+       "'seq' is -7; the allowed range is 0 to"},
       {R"({"incarnation":1,"seq":7,"slots":4294967296})", "/slots", 1, 34, "0 to 4294967295"},
       {call_with(R"("seq":8)"), "/seq", 1, 37, "key 'seq' is given twice"},
       {call_with(R"("leaving":"nope")"), "/leaving", 1, 47, "one of no, draining, gone"},
@@ -113,11 +114,11 @@ TEST(SyncJson, BadCallsAreRefusedAtTheirPlace) {
       {call_with(R"("reports":[{"task":"r1-L0-0","epoch":1,"kind":"completed","outputs":[]}])"),
        "/reports/0/outputs", 1, 105, "it must be an object"},
       {call_with(R"("reports":[{"task":"r1-L0-0","epoch":1,"kind":"failed","code":9999999999}])"),
-       "/reports/0/code", 1, 99, "allowed is"},
+       "/reports/0/code", 1, 99, "the allowed range is"},
       {call_with(
            R"("reports":[{"task":"r1-L0-0","epoch":1,"kind":"checkpoint","data_base64":"?"}])"),
        "/reports/0/data_base64", 1, 110, "base64"},
-      {call_with(R"("wait_ms":-1)"), "/wait_ms", 1, 47, "allowed is 0 to"},
+      {call_with(R"("wait_ms":-1)"), "/wait_ms", 1, 47, "the allowed range is 0 to"},
   };
   for (const BadDocument& bad : kBad) expect_refused(bad, read_call);
 }
@@ -158,14 +159,14 @@ TEST(RegisterJson, BadRegistrationsAreRefusedAtTheirPlace) {
   const BadDocument kBad[] = {
       {"{}", "", 1, 1, "the document has no 'id'"},
       {R"({"id":""})", "/id", 1, 7, "'id' is empty"},
-      {R"({"id":7})", "/id", 1, 7, "'id' is 7; it must be a text"},
-      {R"({"id":"a\nb"})", "/id", 1, 7, "'id' 'a\\x0ab' holds a control character"},
+      {R"({"id":7})", "/id", 1, 7, "'id' is 7; it must be a string"},
+      {R"({"id":"a\nb"})", "/id", 1, 7, "'id' 'a\\x0ab' contains a control character"},
       {R"({"id":"w","queues":[]})", "/queues", 1, 20, "'queues' is empty"},
       {R"({"id":"w","queues":["a","a"]})", "/queues", 1, 20, "'a' is given twice"},
-      {R"({"id":"w","queues":["a b"]})", "/queues", 1, 20, "queue 'a b' may hold only"},
+      {R"({"id":"w","queues":["a b"]})", "/queues", 1, 20, "queue 'a b' may contain only"},
       {R"({"id":"w","runtimes":[""]})", "/runtimes", 1, 22, "runtime is empty"},
       {R"({"id":"w","labels":{"a":"1","a":"2"}})", "/labels/a", 1, 29, "given twice"},
-      {R"({"id":"w","metadata":7})", "/metadata", 1, 22, "a text or an object"},
+      {R"({"id":"w","metadata":7})", "/metadata", 1, 22, "a string or an object"},
       {R"({"id":"w","slots":"4"})", "/slots", 1, 19, "whole number"},
   };
   for (const BadDocument& bad : kBad) expect_refused(bad, read_register);
@@ -254,7 +255,7 @@ TEST(SyncReplyJson, BadRepliesAreRefusedAtTheirPlace) {
   const BadDocument kBad[] = {
       {"{}", "", 1, 1, "the document has no 'mark'"},
       {R"({"mark":{},"seq_seen":0,"lease_ms":99999999999999999})", "/lease_ms", 1, 36,
-       "allowed is"},
+       "the allowed range is"},
       {R"({"mark":{},"seq_seen":0,"lease_ms":1,"assignments":[{"task":"r1-L0-0","epoch":1,"run":"x"}]})",
        "/assignments/0/run", 1, 87, "must be a list"},
       {R"({"mark":{},"seq_seen":0,"lease_ms":1,"stops":[{"task":"r1-L0-0","epoch":1,"why":"x"}]})",

@@ -128,10 +128,10 @@ TEST_F(Couriers, TroubleIsWrittenDownWhileItLasts) {
   send(row());
   happen();
   run_until([&] { return stored()->progress.trouble == "it answered 503"; });
-  EXPECT_THAT(said_, HasSubstr("took no message: it answered 503"));
+  EXPECT_THAT(said_, HasSubstr("did not accept a message: it answered 503"));
   receiver_->answer_with({});
   run_until([&] { return stored()->progress.trouble.empty(); });
-  EXPECT_THAT(said_, HasSubstr("takes messages again"));
+  EXPECT_THAT(said_, HasSubstr("accepts messages again"));
 }
 
 TEST_F(Couriers, AMessageThatIsRefusedForItselfIsGivenUpAndTheNextIsTold) {

@@ -73,11 +73,11 @@ TEST(Repair, M04_RepairsAtLoadReachTheMonitorLogTheEventsAndTheMetrics) {
   TestServer server;
   server.submit(kTwoTasks);
   bend(server, "UPDATE runs SET levels_passed = 1; UPDATE runs SET state = 'Completed';");
-  EXPECT_THAT(monitor_log(server), HasSubstr("level marked done with open tasks"));
-  EXPECT_THAT(monitor_log(server), HasSubstr("run marked ended with open tasks"));
+  EXPECT_THAT(monitor_log(server), HasSubstr("level was marked done with open tasks"));
+  EXPECT_THAT(monitor_log(server), HasSubstr("run was marked ended with open tasks"));
   EXPECT_THAT(text_of(server, "/api/events?limit=1000"), HasSubstr("state_reconcile_fix"));
   EXPECT_THAT(text_of(server, "/metrics"), HasSubstr("vortex_reconcile_repairs_total 2"));
-  EXPECT_TRUE(server.logged(LogLevel::kWarn, "repaired: r1: run marked ended with open tasks"));
+  EXPECT_TRUE(server.logged(LogLevel::kWarn, "repaired: r1: run was marked ended with open tasks"));
 }
 
 TEST(Repair, ARowThatCannotBeReadIsNamedAndEverythingElseGoesOn) {
@@ -121,28 +121,29 @@ TEST(Repair, M04_AForcedPassComparesMemoryWithTheDatabase) {
             "");
   const auto found = server.post("/api/reconcile");
   ASSERT_EQ(found.status, 200) << found.text;
-  EXPECT_THAT(found.text, HasSubstr(run + "-L1-1: the database has it Cancelled"));
+  EXPECT_THAT(found.text, HasSubstr(run + "-L1-1: Cancelled in epoch "));
   EXPECT_TRUE(found.body.at("reloaded").as_bool());
   ASSERT_TRUE(server.logged(LogLevel::kInfo, "leading (term 2)"));
   ASSERT_TRUE(server.eventually("/health", "status", "healthy"));
   EXPECT_THAT(text_of(server, "/metrics"), HasSubstr("vortex_reconcile_findings_total 1"));
   const auto after = server.post("/api/reconcile");
   EXPECT_EQ(after.body.at("findings").as_array().size(), 0U) << after.text;
-  EXPECT_THAT(monitor_log(server), HasSubstr("the database has it Cancelled"));
+  EXPECT_THAT(monitor_log(server), HasSubstr("-L1-1: Cancelled in epoch "));
 }
 
 TEST(Repair, M04_AForcedPassFindsEveryKindOfDifference) {
   const std::pair<const char*, const char*> kinds[] = {
       {"UPDATE task_instances SET epoch = 9 WHERE id LIKE '%-L0-0';", "epoch 9, memory Scheduled"},
       {"UPDATE task_instances SET worker_id = 'w2' WHERE id LIKE '%-L0-0';",
-       "-L0-0: the database has it on 'w2', memory on 'w1'"},
-      {"DELETE FROM task_instances WHERE id LIKE '%-L1-1';", "no row of task 1"},
+       "-L0-0: on 'w2' in the database, on 'w1' in memory"},
+      {"DELETE FROM task_instances WHERE id LIKE '%-L1-1';", "task 1 is not in the database"},
       // Nothing is compared with it, but a row that cannot be read is as good as none.
-      {"UPDATE task_instances SET percent = 'much' WHERE id LIKE '%-L1-1';", "no row of task 1"},
-      {"UPDATE runs SET paused = 1;", "has it as Running and paused, memory as Running"},
-      {"UPDATE runs SET levels_passed = 1;", "has 1 levels passed, memory 0"},
-      {"UPDATE runs SET queued = 5;", "counts its tasks by state differently"},
-      {"DELETE FROM runs;", "no row of this run"},
+      {"UPDATE task_instances SET percent = 'much' WHERE id LIKE '%-L1-1';",
+       "task 1 is not in the database"},
+      {"UPDATE runs SET paused = 1;", "Running and paused in the database, Running in memory"},
+      {"UPDATE runs SET levels_passed = 1;", "1 levels passed in the database, 0 in memory"},
+      {"UPDATE runs SET queued = 5;", "the counts of tasks by state differ from the database"},
+      {"DELETE FROM runs;", "the run is not in the database"},
   };
   for (const auto& [bent, found] : kinds) {
     TestServer server;
@@ -180,14 +181,14 @@ TEST(Repair, V14_LossesAndLeadershipAreLinesOfTheirOwnAtTheirLevel) {
   server.submit(R"({"a":{"run":["true"]}})");
   worker.report(worker.take(), "started");
   EXPECT_EQ(server.post("/api/workers/w1/reset-state").status, 200);
-  EXPECT_TRUE(server.logged(LogLevel::kWarn, "worker w1 lost; 1 task re-queued"));
+  EXPECT_TRUE(server.logged(LogLevel::kWarn, "worker w1 lost; 1 task requeued"));
   server.stop();
   ASSERT_EQ(sqlite(server, "DELETE FROM counters;"), "");
   server.start_without_waiting();
   EXPECT_TRUE(server.eventually("/health", "status", "unhealthy"));
-  EXPECT_TRUE(server.logged(LogLevel::kError, "the state could not be loaded: table counters"));
+  EXPECT_TRUE(server.logged(LogLevel::kError, "loading the state failed: table counters"));
   EXPECT_THAT(text_of(server, "/health"), HasSubstr("table counters"));
-  EXPECT_THAT(text_of(server, "/health"), Not(HasSubstr("can not be written")));
+  EXPECT_THAT(text_of(server, "/health"), Not(HasSubstr("is not writable")));
 }
 
 }  // namespace

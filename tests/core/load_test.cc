@@ -257,7 +257,7 @@ TEST_F(Reconciler, M04_ATaskOfADeadWorkerIsTakenBackWithALedgerEntry) {
   ASSERT_EQ(mirror.recoveries.size(), 1u);
   EXPECT_EQ(mirror.recoveries.begin()->second.evidence, Evidence::kReconciler);
   EXPECT_EQ(row(task).counters.crashes, 0u);
-  expect_repair("task assigned to a worker that is gone");
+  expect_repair("task was assigned to a worker that is gone");
 }
 
 TEST_F(Reconciler, M04_ATaskOfAWorkerThatIsUnknownIsTakenBack) {
@@ -266,7 +266,7 @@ TEST_F(Reconciler, M04_ATaskOfAWorkerThatIsUnknownIsTakenBack) {
   reload();
   EXPECT_EQ(state_of(task), TaskState::kQueued);
   EXPECT_EQ(row(task).epoch, (Epoch{2}));
-  expect_repair("held by a worker that is unknown");
+  expect_repair("held by an unknown worker");
 }
 
 TEST_F(Reconciler, M04_ATaskOfAnEarlierLifeIsTakenBackAndTheWorkerIsNotBusy) {
@@ -275,7 +275,7 @@ TEST_F(Reconciler, M04_ATaskOfAnEarlierLifeIsTakenBackAndTheWorkerIsNotBusy) {
   reload();
   EXPECT_EQ(state_of(task), TaskState::kQueued);
   EXPECT_EQ(mirror.workers.at(WorkerId("w")).state, WorkerState::kIdle);
-  expect_repair("held by a worker that is unknown");
+  expect_repair("held by an unknown worker");
 }
 
 TEST_F(Reconciler, M04_ATaskWithoutALevelGetsIt) {
@@ -283,7 +283,7 @@ TEST_F(Reconciler, M04_ATaskWithoutALevelGetsIt) {
   mirror.tasks.at(task).level.reset();
   reload();
   EXPECT_EQ(row(task).level, 0u);
-  expect_repair("task without a level");
+  expect_repair("task had no level");
 }
 
 TEST_F(Reconciler, M04_ALevelMarkedDoneWithOpenTasksIsOpenAgain) {
@@ -291,7 +291,7 @@ TEST_F(Reconciler, M04_ALevelMarkedDoneWithOpenTasksIsOpenAgain) {
   mirror.runs.at(task.run).levels_passed = 1;
   reload();
   EXPECT_EQ(row(task.run).levels_passed, 0u);
-  expect_repair("level marked done with open tasks");
+  expect_repair("level was marked done with open tasks");
 }
 
 TEST_F(Reconciler, M04_AMachineThatDoesNotMatchItsWorkersIsSetRight) {
@@ -299,7 +299,7 @@ TEST_F(Reconciler, M04_AMachineThatDoesNotMatchItsWorkersIsSetRight) {
   mirror.machines.at(MachineId("host-of-w")).online = false;
   reload();
   EXPECT_TRUE(mirror.machines.at(MachineId("host-of-w")).online);
-  expect_repair("machine status did not match its workers");
+  expect_repair("the status of the machine did not match its workers");
 }
 
 TEST_F(Reconciler, M06_RepairsAtLoadStandBetweenAStartAndAnEnd) {
@@ -389,7 +389,7 @@ TEST_F(Reconciler, M04_ARunMarkedEndedWithOpenTasksGoesOn) {
   reload();
   EXPECT_EQ(state_of(task.run), RunState::kRunning);
   EXPECT_EQ(row(task.run).finished_at, kNever);
-  expect_repair("run marked ended with open tasks");
+  expect_repair("run was marked ended with open tasks");
 }
 
 TEST_F(Reconciler, M04_ATaskWithAWrongLevelGetsTheRightOne) {
@@ -397,7 +397,7 @@ TEST_F(Reconciler, M04_ATaskWithAWrongLevelGetsTheRightOne) {
   mirror.tasks.at(task).level = 7;
   reload();
   EXPECT_EQ(row(task).level, 0u);
-  expect_repair("task with a wrong level");
+  expect_repair("task had a wrong level");
 }
 
 TEST_F(Reconciler, ARowThatCannotBeReadIsNamedAndTheRestGoesOn) {

@@ -66,7 +66,7 @@ run="$("$vortex" run "$folder/large.yaml" -p folder="$folder" --detach -q)"
 eventually saved 20971520
 touch "$folder/larger"
 eventually refused 'too large'
-eventually has_line 1 'the checkpoint is not kept: .*104857600 bytes'
+eventually has_line 1 'the checkpoint was rejected: .*104857600 bytes'
 saved 20971520 || fail "the one before is gone"
 
 supervise b
@@ -114,5 +114,5 @@ touch "$folder/go"
 "$vortex" exec -q -- sh -c 'mkdir "$VORTEX_CHECKPOINT"; exit 1' && fail "it did not fail"
 run="$(api '/api/runs?limit=1' | jq -r '.runs[0].id')"
 eventually refused 'not a regular file'
-eventually has_line 1 'the checkpoint is not kept: it is not a regular file'
+eventually has_line 1 'the checkpoint was rejected: it is not a regular file'
 echo ok

@@ -62,7 +62,7 @@ doctor_finds() {
     jq -r 'select(.name == "containers") | .mark + ": " + .found')"
   [[ "$found" == "$mark: "*"$text"* ]] || fail "doctor finds: $found"
 }
-doctor_finds ok 'workers can have one each'
+doctor_finds ok 'available (--launcher container)'
 
 # Process 1 is the worker, the host has its name, and nothing of the machine is seen.
 supervise "a$port"
@@ -206,7 +206,7 @@ not_there() {
   "$vortex" exec -q "${@:2}" >"$folder/answer" 2>&1 && fail "it ran: ${*:2}"
   grep -q -- "$1" "$folder/answer" || fail "${*:2}: $(cat "$folder/answer")"
 }
-not_there "program 'awk' was not found in PATH" -- awk 1
+not_there "program 'awk' not found in PATH" -- awk 1
 not_there "no such working directory: '/var'" --workdir /var -- cat /etc/image
 [[ "$(wc -l </proc/self/mountinfo)" == "$before" ]] || fail "mounts of the container show outside"
 kill -9 "$(first "r$port")"
@@ -256,8 +256,8 @@ code=0
 wait "${supervisors[n$port]}" || code=$?
 unset "supervisors[n$port]"
 [[ "$code" == 1 ]] || fail "a supervisor that may make no container ended with $code"
-grep -q 'no container for a worker: .*allow user namespaces' "$folder/n$port.log" || fail "no advice"
+grep -q 'cannot create a container for a worker: .*allow user namespaces' "$folder/n$port.log" || fail "no advice"
 vortex="$folder/theirs/vortex"
 doctor_finds ok 'only --launcher container needs it'
-doctor_finds fail 'worker.launcher is container: no container for a worker' --worker.launcher=container
+doctor_finds fail 'worker.launcher is container: cannot create a container for a worker' --worker.launcher=container
 echo "container_launcher: ok"

@@ -48,7 +48,7 @@ YAML
 run="$("$vortex" run "$folder/dag.yaml" -p folder="$folder" --detach -q)"
 lines() { [[ "$(cat "$folder/$run"-* 2>/dev/null | wc -l)" -ge $1 ]]; }
 eventually lines 3
-grep -q 'no control groups here' "$folder/worker.log" || fail "there are control groups"
+grep -q 'no control groups available' "$folder/worker.log" || fail "there are control groups"
 for round in 1 2 3 4 5; do
   kill -9 "$supervisor"
   wait "$supervisor" 2>/dev/null || true

@@ -49,7 +49,7 @@ TEST(ExpressionCheck, MistakesAreFoundBeforeAnythingRuns) {
            {"${{ params.dirr }}", "unknown param 'dirr'", "did you mean 'dir'?"},
            {"${{ tasks.lst.outputs.files }}", "unknown task 'lst'", "did you mean 'list'?"},
            {"${{ tasks.list.outputs.file }}", "declares no output 'file'", "did you mean 'files'?"},
-           {"${{ tasks.apart.outputs.x }}", "task 'apart' is not among its needs",
+           {"${{ tasks.apart.outputs.x }}", "task 'apart' is not one of its needs",
             "add 'apart' to the task's needs"},
            {"${{ tasks.last.outputs.x }}", "its own outputs"},
            {"${{ tasks.many.outputs.x }}", "'many' is a map"},
@@ -92,7 +92,7 @@ TEST(ExpressionCheck, AMapIsReadByItsOwnName) {
   const auto plan = compile(dag({many}), {});
   ASSERT_FALSE(plan.has_value());
   EXPECT_EQ(plan.error().detail, "this map has no 'item'");
-  EXPECT_EQ(plan.error().help, "its item is map.file, its number map.index");
+  EXPECT_EQ(plan.error().help, "the item is map.file, its number is map.index");
 }
 
 TEST(ExpressionCheck, AScriptForAShellMayHoldNone) {

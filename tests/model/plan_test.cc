@@ -200,7 +200,7 @@ TEST(Plan, RefusesMoreNodesThanTheLimit) {
   EXPECT_TRUE(compile(chain(3), {.nodes_max = 3}).has_value());
   const auto error = refused(chain(4), {.nodes_max = 3});
   EXPECT_EQ(error.kind, Kind::kTooManyNodes);
-  EXPECT_THAT(error.detail, HasSubstr("4 nodes are too many; the limit is 3"));
+  EXPECT_THAT(error.detail, HasSubstr("4 tasks are too many; the limit is 3"));
 }
 
 TEST(Plan, RefusesMoreNeedsThanTheLimit) {

@@ -39,7 +39,8 @@ TEST(TextCheck, ALineMayHoldAnyLanguageButNoControlCharacter) {
   const LineRule rule{.bytes_min = 1, .bytes_max = 10};
   EXPECT_FALSE(complain_of_line("label", "gr\xc3\xbc\xc3\x9f", rule));
   EXPECT_EQ(complain_of_line("label", "", rule), "label is empty");
-  EXPECT_EQ(complain_of_line("label", "a\tb", rule), "label 'a\\x09b' holds a control character");
+  EXPECT_EQ(complain_of_line("label", "a\tb", rule),
+            "label 'a\\x09b' contains a control character");
   EXPECT_TRUE(complain_of_line("label", std::string(11, 'x'), rule));
 }
 

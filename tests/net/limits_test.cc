@@ -49,7 +49,7 @@ TEST(Limits, ASlowHeadIsA408HoweverSteadilyItComes) {
   EXPECT_LT(took, Millis(2000));
   const std::string all = socket.receive_until_closed();
   EXPECT_THAT(all, StartsWith("HTTP/1.1 408 "));
-  EXPECT_THAT(all, HasSubstr("the head of the request took too long"));
+  EXPECT_THAT(all, HasSubstr("the request headers took too long"));
 }
 
 TEST(Limits, ASlowBodyIsA408) {
@@ -57,7 +57,7 @@ TEST(Limits, ASlowBodyIsA408) {
   RawSocket socket(server.port());
   ASSERT_TRUE(socket.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"));
   EXPECT_LT(dribble(socket), Millis(2000));
-  EXPECT_THAT(socket.receive_until_closed(), HasSubstr("the body of the request took too long"));
+  EXPECT_THAT(socket.receive_until_closed(), HasSubstr("the request body took too long"));
 }
 
 TEST(Limits, ASlowChunkedBodyIsA408) {

@@ -56,8 +56,9 @@ class Damage : public ::testing::Test {
 
 TEST_F(Damage, ATaskInNoKnownStateSetsItsRunAsideAndNamesTheRow) {
   const StoreImage image = after("UPDATE task_instances SET state = 'Bogus' WHERE id = 'r1-L1-1';");
-  EXPECT_EQ(only(image),
-            "table task_instances, row r1-L1-1, column state: holds 'Bogus', which makes no sense");
+  EXPECT_EQ(
+      only(image),
+      "table task_instances, row r1-L1-1, column state: contains 'Bogus', which is not valid");
   EXPECT_EQ(image.damaged.front().run, RunId{1});
   ASSERT_EQ(image.runs.size(), 1U) << "the other run goes on";
   EXPECT_EQ(image.runs.front().run.id, RunId{2});
@@ -125,7 +126,7 @@ TEST_F(Damage, ARunThatCannotBeReadIsSetAside) {
   EXPECT_THAT(only(after("UPDATE runs SET labels = NULL, state = 'Odd' WHERE run_id = 1;")),
               HasSubstr("table runs, row r1, column state: holds 'Odd'"));
   EXPECT_THAT(only(after("UPDATE runs SET state = 'Running', stopped = '[99]' WHERE run_id = 1;")),
-              HasSubstr("column stopped: names node 99"));
+              HasSubstr("column stopped: refers to node 99"));
 }
 
 TEST_F(Damage, ADefinitionThatDoesNotUnpackSetsItsRunsAside) {
@@ -154,7 +155,7 @@ TEST_F(Damage, AWorkerOrLeaseThatCannotBeReadIsLeftOutAndNoEpochGoesBack) {
 
 TEST_F(Damage, M04_ADeletedRunRowIsNamed) {
   const StoreImage image = after("DELETE FROM runs WHERE run_id = 1;");
-  EXPECT_EQ(only(image), "table runs, row r1: is missing; 4 open tasks are left of it");
+  EXPECT_EQ(only(image), "table runs, row r1: is missing, but has 4 open tasks");
   EXPECT_EQ(image.runs.size(), 1U);
 }
 
@@ -181,7 +182,7 @@ TEST_F(Damage, M04_RepairSetsRightWhatFollowsFromOtherRows) {
       "UPDATE workers SET state = 'ASLEEP';"
       "UPDATE partition_leases SET lease_epoch = 'many' WHERE partition_id = 2;");
   for (const char* found :
-       {"run r1 counts its tasks wrongly", "run r1 has 2 levels passed, but a task of level 0",
+       {"run r1 has wrong counts of tasks", "run r1 has 2 levels passed, but a task of level 0",
         "run r2 is Completed, but", "counters of open tasks", "next run, r1, is already there",
         "task r1-L1-1 has no level", "task r1-L1-2 has level 9",
         "task r2-L0-0 is Running on no worker that is present", "row r2-L2-3, column state",

@@ -132,7 +132,7 @@ TEST(SqliteOpen, MissingFolderIsSaidSo) {
   const auto opened = open_at(folder.file("nowhere/v.db"));
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().fault, Fault::kUnavailable);
-  EXPECT_NE(opened.error().detail.find("no such folder"), std::string::npos);
+  EXPECT_NE(opened.error().detail.find("directory does not exist"), std::string::npos);
 }
 
 TEST(SqliteOpen, SecondControllerInOneProcessIsLockedOutAlsoUnderAnotherName) {

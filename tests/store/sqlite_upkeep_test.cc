@@ -66,12 +66,12 @@ TEST_F(Upkeep, CheckFindsRowsThatContradictEachOther) {
     EXPECT_THAT(problems(), Contains(HasSubstr(problem))) << sql;
   };
   breaks("UPDATE task_instances SET state = 'Failed' WHERE task_key & 16777215 = 1;",
-         "run r1 counts its tasks wrongly");
+         "run r1 has wrong counts of tasks");
   breaks("UPDATE counters SET queued = 1;", "counters of open tasks");
   breaks("UPDATE counters SET next_run = 1;", "next run, r1, is already there");
   breaks("UPDATE dag_uses SET runs = 5;", "is used by 1 runs, not by 5");
   breaks("DELETE FROM dag_specs;", "run r1 has no definition");
-  breaks("INSERT INTO doomed VALUES (1);", "run r1 is forgotten and kept");
+  breaks("INSERT INTO doomed VALUES (1);", "run r1 is both deleted and kept");
   breaks("DELETE FROM doomed; DELETE FROM runs;", "task r1-L0-0 has no run");
   breaks("INSERT INTO log_heads VALUES (1, 1, 10, 0, 0);", "ends at 0, not at 10");
 }

@@ -69,7 +69,7 @@ TEST(Executor, WhatCannotBeStartedIsExplained) {
   Executing on;
   const std::string plain = on.folder.path() + "/plain";
   std::ofstream(plain) << "no program\n";
-  EXPECT_EQ(summary(on.run({"convrt"})), "could not start: program 'convrt' was not found in PATH");
+  EXPECT_EQ(summary(on.run({"convrt"})), "could not start: program 'convrt' not found in PATH");
   EXPECT_EQ(on.told[on.last].could_not_start->code, ENOENT);
   EXPECT_EQ(on.told[on.last].could_not_start->fault, agent::ProcessCouldNotStart::Fault::kTask);
   EXPECT_FALSE(on.told[on.last].started);
@@ -86,7 +86,7 @@ TEST(Executor, WhatCannotBeStartedIsExplained) {
 
 TEST(Executor, MissingRunnerIsATaskThatCouldNotStartByAFaultOfTheWorker) {
   Executing on(Containment::kAuto, [](ExecutorConfig& c) { c.runner = {"/no/such/runner"}; });
-  EXPECT_THAT(summary(on.run({"true"})), HasSubstr("no runner could be started"));
+  EXPECT_THAT(summary(on.run({"true"})), HasSubstr("cannot start a runner"));
   EXPECT_EQ(on.told[on.last].could_not_start->fault, agent::ProcessCouldNotStart::Fault::kWorker);
   EXPECT_EQ(on.executor->running(), 0U);
 }

@@ -120,7 +120,7 @@ TEST(TaskFiles, ACheckpointThatIsRefusedIsSaidInTheLogOfItsTask) {
   ASSERT_TRUE(on.wait([&] { return !carried.uploads.empty(); }));
   carried.uploads[0].done({Saved::How::kRefused, "too large"});
   on.wait_over(attempt);
-  EXPECT_THAT(on.text(attempt), HasSubstr("[vortex] the checkpoint is not kept: too large"));
+  EXPECT_THAT(on.text(attempt), HasSubstr("[vortex] the checkpoint was rejected: too large"));
 }
 
 TEST(TaskFiles, ACheckpointThatChangesOnItsWayIsSentAgain) {
@@ -145,8 +145,8 @@ TEST(TaskFiles, AFolderAsCheckpointIsRefusedAloudAndOnce) {
   carried.uploads[0].done({Saved::How::kRefused, carried.uploads[0].reason});
   on.wait_over(attempt);
   EXPECT_EQ(carried.uploads.size(), 1U);
-  EXPECT_THAT(on.text(on.last), HasSubstr("[vortex] the checkpoint is not kept: it is not a "
-                                          "regular file"));
+  EXPECT_THAT(on.text(on.last),
+              HasSubstr("[vortex] the checkpoint was rejected: it is not a regular file"));
 }
 
 TEST(TaskFiles, AnEmptyCheckpointSaysNothing) {

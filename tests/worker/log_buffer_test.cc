@@ -49,7 +49,7 @@ TEST(LogBufferTest, WhatDoesNotFitIsLeftOutWithAMarkThatCountsIt) {
   EXPECT_TRUE(all.starts_with(std::string(10, 'a') + "\n[vortex: ")) << all;
   EXPECT_TRUE(all.ends_with("the end")) << all;
   const std::string mark =
-      "\n[vortex: " + std::to_string(buffer.left_out()) + " bytes of output left out here]\n";
+      "\n[vortex: " + std::to_string(buffer.left_out()) + " bytes of output dropped here]\n";
   EXPECT_NE(all.find(mark), std::string::npos) << all;
   EXPECT_EQ(all.size() - mark.size() + buffer.left_out(), 10u + 1000 + 7);
 }

@@ -200,7 +200,7 @@ TEST_F(Shipping, AFloodIsCutToTheRateAndTheEndIsKept) {
   shipper.close(kAttempt, [&] { flushed = true; });
   ASSERT_TRUE(run_until([&] { return flushed; }));
   EXPECT_LT(server.text.size(), 16U << 20U);
-  EXPECT_NE(server.text.find("bytes of output left out here]"), std::string::npos);
+  EXPECT_NE(server.text.find("bytes of output dropped here]"), std::string::npos);
   EXPECT_TRUE(server.text.ends_with("the end"));
 }
 

@@ -86,8 +86,7 @@ class MemoryReader final : public Reader {
 
   Result<Page<TaskView>> tasks(const TaskFilter& filter, const PageRequest& page) override {
     if (filter.node && !filter.run) {
-      return std::unexpected(
-          Error{Fault::kBadRequest, "a node can only be asked for with its run"});
+      return std::unexpected(Error{Fault::kBadRequest, "filtering by node requires a run"});
     }
     const Lock lock(shared_.mutex);
     return page_of(

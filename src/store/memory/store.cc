@@ -73,7 +73,7 @@ class MemoryWriter final : public Writer {
   Result<void> fence(Term term) const {
     if (shared_.tables.term == term) return {};
     return std::unexpected(
-        Error{Fault::kFenced, fmt::format("term {} does not lead any more", term.value)});
+        Error{Fault::kFenced, fmt::format("term {} is no longer the leader", term.value)});
   }
 
   Shared& shared_;

@@ -29,7 +29,7 @@ Result<void> Tables::check_runs(const Commit& commit) const {
   std::set<RunId> made;
   for (const RunRow& row : commit.rows.runs) {
     if (runs.contains(row.id) || made.contains(row.id)) continue;
-    if (!row.plan) return refused(fmt::format("{} is not kept", to_text(row.id)));
+    if (!row.plan) return refused(fmt::format("{} does not exist", to_text(row.id)));
     made.insert(row.id);
     if (!row.request || row.request->idempotency_key.empty()) continue;
     const std::string& key = row.request->idempotency_key;

@@ -65,8 +65,8 @@ Result<void> backup_sqlite(const std::string& path, const std::string& to) {
   using namespace sqlite;
   std::error_code ignored;
   if (std::filesystem::exists(std::filesystem::symlink_status(to, ignored))) {
-    return std::unexpected(Error{Fault::kBadRequest,
-                                 fmt::format("{} exists: a backup never overwrites anything", to)});
+    return std::unexpected(
+        Error{Fault::kBadRequest, fmt::format("{} exists; a backup never overwrites a file", to)});
   }
   const std::string partial = fmt::format("{}.partial-{}", to, ::getpid());
   std::filesystem::remove(partial, ignored);

@@ -32,18 +32,18 @@ struct Repair {
   std::string_view what;  // the number of rows follows
 };
 constexpr Repair kRepairs[] = {
-    {sql::kRepairTaskStates, "tasks in no known state"},
+    {sql::kRepairTaskStates, "tasks in an unknown state"},
     {sql::kRepairTaskLevels, "tasks with a missing or wrong level"},
     {sql::kRepairHeld, "tasks on workers that are gone, queued again"},
-    {sql::kRepairEndedRuns, "runs marked ended with open tasks, opened again"},
-    {sql::kRepairRunStates, "runs in no known state"},
-    {sql::kRepairLevelsPassed, "runs with levels passed while tasks of them are open"},
-    {sql::kRepairRunCounts, "runs that counted their tasks wrongly"},
-    {sql::kRepairLostTasks, "runs without a row, forgotten with their tasks"},
-    {sql::kRepairDoomed, "runs both forgotten and kept; they are kept"},
+    {sql::kRepairEndedRuns, "runs marked ended with open tasks, reopened"},
+    {sql::kRepairRunStates, "runs in an unknown state"},
+    {sql::kRepairLevelsPassed, "runs with passed levels that have open tasks"},
+    {sql::kRepairRunCounts, "runs with wrong counts of tasks"},
+    {sql::kRepairLostTasks, "runs without a row, deleted with their tasks"},
+    {sql::kRepairDoomed, "runs both deleted and kept; they are kept"},
     {sql::kRepairMissingCounters, "missing row of counters"},
     {sql::kRepairCounters, "wrong totals by state"},
-    {sql::kRepairNextNumbers, "next numbers that were in use already"},
+    {sql::kRepairNextNumbers, "next numbers that were already in use"},
     {sql::kRepairUses, "definitions with a wrong number of runs"},
 };
 
@@ -82,8 +82,8 @@ Result<void> decode_specs(Connection& db, std::vector<Named>& damaged) {
     const auto json = unpack(rows.view());
     if (json && plan_from_json(*json, digest)) continue;
     const std::string id = std::to_string(static_cast<std::int64_t>(digest));
-    damaged.push_back(
-        {"dag_specs", id, to_text(DamagedRow{"dag_specs", id, "spec", "does not hold a DAG", {}})});
+    damaged.push_back({"dag_specs", id,
+                       to_text(DamagedRow{"dag_specs", id, "spec", "does not contain a DAG", {}})});
   }
   if (rows.failed()) return std::unexpected(rows.error());
   return {};
@@ -192,9 +192,9 @@ Result<void> may_repair(Connection& db) {
   std::vector<std::string> pages;
   if (auto done = collect(db, sql::kCheckIntegrity, pages); !done) return done;
   if (pages.empty()) return {};
-  return std::unexpected(Error{
-      Fault::kBadRequest, "the pages of the file are damaged (" + pages.front() +
-                              "): restore a backup, or use `.recover` of the sqlite3 program"});
+  return std::unexpected(
+      Error{Fault::kBadRequest, "the pages of the file are damaged (" + pages.front() +
+                                    "): restore a backup, or use `.recover` in the sqlite3 shell"});
 }
 
 }  // namespace
@@ -215,7 +215,7 @@ Result<CheckReport> check_sqlite(const std::string& path) {
   }
   if (report.version < report.known_version) {
     report.problems.push_back(
-        fmt::format("the file has layout {}, this version wants {}: migrate it", report.version,
+        fmt::format("the file has layout {}, this version needs {}: migrate it", report.version,
                     report.known_version));
     return report;
   }

@@ -93,7 +93,7 @@ Result<std::string> Connection::ask(std::string_view sql) {
     const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement, 0));
     if (text != nullptr) answer.assign(static_cast<const char*>(text), size);
   }
-  Error failure = error("asking the database");
+  Error failure = error("querying the database");
   sqlite3_finalize(statement);
   if (rc != SQLITE_ROW && rc != SQLITE_DONE) return std::unexpected(std::move(failure));
   return answer;

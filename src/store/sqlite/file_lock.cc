@@ -35,7 +35,7 @@ Result<std::string> real_path(const std::string& path) {
   const auto whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
   if (!error && std::filesystem::is_directory(whole.parent_path(), error)) return whole.string();
   return std::unexpected(
-      Error{Fault::kUnavailable, fmt::format("{}: there is no such folder for a database", path)});
+      Error{Fault::kUnavailable, fmt::format("{}: the database directory does not exist", path)});
 }
 
 Result<FileLock> FileLock::take(const std::string& path) {
@@ -44,7 +44,7 @@ Result<FileLock> FileLock::take(const std::string& path) {
     const int code = errno;
     return std::unexpected(
         Error{code == ENOSPC ? Fault::kFull : Fault::kUnavailable,
-              fmt::format("can not open the lock {}: {}", path, std::strerror(code))});
+              fmt::format("cannot open the lock {}: {}", path, std::strerror(code))});
   }
   FileLock lock(fd);
   if (::flock(fd, LOCK_EX | LOCK_NB) == 0) {
@@ -54,7 +54,7 @@ Result<FileLock> FileLock::take(const std::string& path) {
   const int code = errno;
   if (code == EWOULDBLOCK) return std::unexpected(locked_by(fd, path));
   return std::unexpected(
-      Error{Fault::kUnavailable, fmt::format("can not lock {}: {}", path, std::strerror(code))});
+      Error{Fault::kUnavailable, fmt::format("cannot lock {}: {}", path, std::strerror(code))});
 }
 
 FileLock::FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}

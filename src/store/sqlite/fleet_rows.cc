@@ -46,7 +46,7 @@ Statement& bind_progress(Statement& statement, const std::string& name, Instant 
 }
 
 Error no_such_task(TaskId task) {
-  return {Fault::kBadRequest, fmt::format("{} cannot be the id of a task", to_text(task))};
+  return {Fault::kBadRequest, fmt::format("{} is not a valid task id", to_text(task))};
 }
 
 }  // namespace

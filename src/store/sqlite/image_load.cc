@@ -127,8 +127,8 @@ Result<void> ImageLoad::load_open_runs(StoreImage& image) {
     const std::size_t before = image.runs.size() + image.damaged.size();
     if (auto done = load_one(image, run); !done) return done;
     if (image.runs.size() + image.damaged.size() > before) continue;
-    image.damaged.push_back({"runs", to_text(run), "",
-                             fmt::format("is missing; {} open tasks are left of it", tasks), run});
+    image.damaged.push_back(
+        {"runs", to_text(run), "", fmt::format("is missing, but has {} open tasks", tasks), run});
   }
   if (!found.empty()) {
     std::ranges::sort(image.runs, {}, [](const RunImage& run) { return run.run.id; });
@@ -153,7 +153,7 @@ Result<void> ImageLoad::name_odd_runs(StoreImage& image) {
     const auto known = [run](const DamagedRow& row) { return row.run == run; };
     if (std::any_of(image.damaged.begin(), image.damaged.end(), known)) continue;
     image.damaged.push_back({"runs", to_text(run), "state",
-                             fmt::format("holds '{}', which makes no sense", state), run});
+                             fmt::format("contains '{}', which is not valid", state), run});
   }
   if (rows.failed()) return std::unexpected(rows.error());
   return {};
@@ -184,7 +184,7 @@ Result<void> ImageLoad::load_rest(StoreImage& image) {
     const std::string what =
         broken.empty() ? "table counters: its only row is missing" : to_text(broken.front());
     return std::unexpected(
-        Error{Fault::kDamaged, what + "; stop the controller and use `vortex db check --repair`"});
+        Error{Fault::kDamaged, what + "; stop the controller and run `vortex db check --repair`"});
   }
   image.counters = counters.front();
   return {};
@@ -250,7 +250,7 @@ Result<void> ImageLoad::fill_plan(RunImage& image, std::uint64_t digest, Damaged
     return {};
   }
   if (!*plan) {
-    spec_is("", fmt::format("is missing; {} was made from it", to_text(run)));
+    spec_is("", fmt::format("is missing, but {} uses it", to_text(run)));
     return {};
   }
   image.run.plan = *plan;
@@ -259,7 +259,7 @@ Result<void> ImageLoad::fill_plan(RunImage& image, std::uint64_t digest, Damaged
   for (const std::uint32_t node : image.run.stopped) {
     if (node < (*plan)->nodes.size()) continue;
     damaged.push_back({"runs", to_text(run), "stopped",
-                       fmt::format("names node {}, which the DAG does not have", node), run});
+                       fmt::format("refers to node {}, which the DAG does not have", node), run});
     break;
   }
   return {};

@@ -76,8 +76,8 @@ Result<PlanPtr> Known::plan_of(std::uint64_t run) {
     const bool kept = rows.next();
     if (rows.failed()) return std::unexpected(rows.error());
     if (!kept) {
-      return std::unexpected(
-          Error{Fault::kBadRequest, fmt::format("a new task of run {}, which is not kept", run)});
+      return std::unexpected(Error{Fault::kBadRequest,
+                                   fmt::format("a new task of run {}, which does not exist", run)});
     }
     digest = rows.unsigned_number();
   }
@@ -101,7 +101,7 @@ Result<PlanPtr> Known::plan(std::uint64_t digest) {
   const auto json = unpack(rows.view());
   if (!json) {
     return std::unexpected(
-        Error{Fault::kDamaged, fmt::format("the definition {:016x} does not unpack", digest)});
+        Error{Fault::kDamaged, fmt::format("cannot unpack the definition {:016x}", digest)});
   }
   auto plan = plan_from_json(*json, digest);
   if (plan) shelf_.put(*plan);

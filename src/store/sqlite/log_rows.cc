@@ -31,7 +31,7 @@ void LogRows::write_chunk(Transaction& tx, const LogChunk& chunk) {
   if (!tx.ok()) return;
   const auto key = key_of(chunk.attempt.task);
   if (!key) {
-    return tx.fail({Fault::kBadRequest, "output of a task that can not exist"});
+    return tx.fail({Fault::kBadRequest, "output of a task that cannot exist"});
   }
   LogSpan span;
   {
@@ -46,7 +46,7 @@ void LogRows::write_chunk(Transaction& tx, const LogChunk& chunk) {
   }
   if (chunk.offset > span.size) {
     return tx.fail({Fault::kBadRequest,
-                    fmt::format("output of {} at byte {} would leave a gap: {} bytes are there",
+                    fmt::format("output of {} at byte {} would leave a gap: {} bytes have arrived",
                                 to_text(chunk.attempt.task), chunk.offset, span.size)});
   }
   const std::uint64_t known = std::min<std::uint64_t>(span.size - chunk.offset, chunk.data.size());

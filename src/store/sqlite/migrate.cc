@@ -19,7 +19,7 @@ Result<std::uint32_t> ask_number(Connection& db, std::string_view sql) {
   std::uint32_t number = 0;
   const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), number);
   if (problem == std::errc{}) return number;
-  return std::unexpected(Error{Fault::kDamaged, fmt::format("'{}' is not a version", *text)});
+  return std::unexpected(Error{Fault::kDamaged, fmt::format("'{}' is not a valid version", *text)});
 }
 
 Result<void> run_one(Connection& db, std::uint32_t version) {
@@ -48,13 +48,13 @@ Result<std::uint32_t> version_of(Connection& db) {
   const auto application = ask_number(db, sql::kApplicationId);
   if (!application) return application;
   if (*application != kApplicationId) {
-    return std::unexpected(Error{Fault::kDamaged, "this is the database of another program"});
+    return std::unexpected(Error{Fault::kDamaged, "this database belongs to another program"});
   }
   if (*version > known_version()) {
-    return std::unexpected(
-        Error{Fault::kNewer, fmt::format("the file has layout {}, this version knows up to {}: use "
-                                         "the version of vortex that wrote it, or a newer one",
-                                         *version, known_version())});
+    return std::unexpected(Error{
+        Fault::kNewer, fmt::format("the file has layout {}, but this version supports only up to "
+                                   "{}: use the version of vortex that wrote it, or a newer one",
+                                   *version, known_version())});
   }
   return version;
 }

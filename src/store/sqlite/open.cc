@@ -76,9 +76,9 @@ Result<std::optional<FaultPlan>> fault_plan(const SqliteOptions& options) {
 Result<void> set_up_writer(Connection& db, const SqliteOptions& options) {
   if (sqlite3_db_readonly(db.handle(), "main") != 0) {
     return std::unexpected(
-        Error{Fault::kUnavailable, fmt::format("{} can only be read: check its owner and mode, and "
-                                               "those of its folder",
-                                               options.path)});
+        Error{Fault::kUnavailable,
+              fmt::format("{} is read-only: check its owner and mode, and those of its directory",
+                          options.path)});
   }
   // Before anything is changed: a file of a newer version or another program stays as it is.
   const auto version = version_of(db);
@@ -87,10 +87,10 @@ Result<void> set_up_writer(Connection& db, const SqliteOptions& options) {
   const auto mode = db.ask(sql::kUseWal);
   if (!mode) return std::unexpected(mode.error());
   if (*mode != "wal") {
-    return std::unexpected(Error{
-        Fault::kUnavailable, fmt::format("{} cannot be written with a log: the file system has no "
-                                         "shared memory (is it a network share?)",
-                                         options.path)});
+    return std::unexpected(
+        Error{Fault::kUnavailable, fmt::format("{} cannot use a write-ahead log: the file system "
+                                               "has no shared memory (is it a network share?)",
+                                               options.path)});
   }
   if (auto done = db.exec(fmt::format(sql::kSetUpWriter, options.checkpoint_pages)); !done) {
     return done;

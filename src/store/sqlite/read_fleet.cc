@@ -119,7 +119,7 @@ Result<EventLines> SqliteReader::events_after(std::uint64_t after, std::uint32_t
     const std::uint64_t last = rows.unsigned_number();
     const auto block = unpack(rows.view());
     if (!block) {
-      rows.damaged("a block of events that does not unpack");
+      rows.damaged("a block of events cannot be unpacked");
       break;
     }
     if (lines.first_seq == 0) lines.first_seq = first;

@@ -76,7 +76,7 @@ Result<CheckpointText> SqliteReader::checkpoint(const CheckpointRequest& request
     if (unpacked && unpacked->size() == size) {
       text.data = *std::move(unpacked);
     } else {
-      rows.damaged("a piece of a checkpoint that cannot be unpacked");
+      rows.damaged("a piece of a checkpoint cannot be unpacked");
     }
   }
   if (rows.failed()) return std::unexpected(rows.error());
@@ -99,7 +99,7 @@ Result<void> SqliteReader::read_bytes(std::int64_t key, const LogRequest& reques
     const auto unpacked = stored.size() < size ? unpack(stored) : std::string(stored);
     const std::uint64_t at = into.offset + into.data.size();
     if (!unpacked || unpacked->size() != size || offset > at || offset + size <= at) {
-      rows.damaged("output of a task with a hole");
+      rows.damaged("the output of a task has a gap");
       break;
     }
     into.data.append(*unpacked, at - offset, std::min(end, offset + size) - at);

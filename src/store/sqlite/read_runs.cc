@@ -84,7 +84,7 @@ Result<PlanPtr> SqliteReader::plan(std::uint64_t digest) {
   const auto json = unpack(**packed);
   if (!json) {
     return std::unexpected(
-        Error{Fault::kDamaged, fmt::format("the definition {:016x} does not unpack", digest)});
+        Error{Fault::kDamaged, fmt::format("cannot unpack the definition {:016x}", digest)});
   }
   auto plan = plan_from_json(*json, digest);
   if (plan) shelf_.put(*plan);

@@ -63,7 +63,7 @@ struct SqliteReader::TaskKeys {
 Result<SqliteReader::TaskKeys> SqliteReader::keys_for(const TaskFilter& filter) {
   if (!filter.run) {
     if (!filter.node) return TaskKeys{};
-    return std::unexpected(Error{Fault::kBadRequest, "a node can only be asked for with its run"});
+    return std::unexpected(Error{Fault::kBadRequest, "filtering by node requires a run"});
   }
   const KeyRange keys = keys_of(*filter.run);
   if (!filter.node) return TaskKeys{.first = keys.first, .end = keys.end};

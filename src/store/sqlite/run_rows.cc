@@ -61,7 +61,7 @@ void RunRows::write_run(Transaction& tx, const RunRow& row) {
   bind_changing(update_, row, stopped);
   if (!tx.run(update_)) return;
   if (update_.changes() == 0) {
-    return tx.fail({Fault::kBadRequest, fmt::format("{} is not kept", to_text(row.id))});
+    return tx.fail({Fault::kBadRequest, fmt::format("{} does not exist", to_text(row.id))});
   }
   note(row, false);
 }

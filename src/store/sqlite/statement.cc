@@ -190,7 +190,7 @@ void Rows::damaged(std::string_view what) {
   const char* name = sqlite3_column_name(statement_.handle_, column);
   damage_ = Damage{.table = table == nullptr ? "" : table,
                    .column = name == nullptr ? "" : name,
-                   .what = fmt::format("holds {}, which makes no sense", what)};
+                   .what = fmt::format("contains {}, which is not valid", what)};
   error_ = {Fault::kDamaged,
             fmt::format("table {}, column {}: {}", damage_->table, damage_->column, damage_->what)};
 }

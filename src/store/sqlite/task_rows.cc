@@ -12,7 +12,7 @@ namespace vortex::store::sqlite {
 namespace {
 
 Error no_such_task(TaskId task) {
-  return {Fault::kBadRequest, fmt::format("{} can not be the id of a task", to_text(task))};
+  return {Fault::kBadRequest, fmt::format("{} is not a valid task id", to_text(task))};
 }
 
 // The values that both statements of a task begin with, in their order.

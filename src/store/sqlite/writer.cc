@@ -31,8 +31,8 @@ Result<SqliteWriter::Leadership> SqliteWriter::leadership() {
   read_leadership_.start();
   Rows rows(read_leadership_);
   if (!rows.next()) {
-    return std::unexpected(rows.failed() ? rows.error()
-                                         : Error{Fault::kDamaged, "nobody ever led this store"});
+    return std::unexpected(
+        rows.failed() ? rows.error() : Error{Fault::kDamaged, "this store has never had a leader"});
   }
   return Leadership{.term = {rows.unsigned_number()}, .clock = {rows.number()}};
 }
@@ -58,8 +58,9 @@ Result<void> SqliteWriter::renew(Term term, Duration) {
   const auto now = leadership();
   if (!now) return std::unexpected(now.error());
   if (now->term == term) return {};
-  return std::unexpected(Error{
-      Fault::kFenced, fmt::format("term {} ended, term {} leads", term.value, now->term.value)});
+  return std::unexpected(
+      Error{Fault::kFenced,
+            fmt::format("term {} has ended, the current term is {}", term.value, now->term.value)});
 }
 
 void SqliteWriter::release(Term term) {
@@ -75,7 +76,7 @@ Result<void> SqliteWriter::commit(const Commit& commit) {
   Transaction tx(db_, transactions_);
   tx.run(fence_.start().unsigned_number(commit.term.value).number(commit.now.us));
   if (tx.ok() && fence_.changes() == 0) {
-    tx.fail({Fault::kFenced, fmt::format("term {} does not lead any more", commit.term.value)});
+    tx.fail({Fault::kFenced, fmt::format("term {} is no longer the leader", commit.term.value)});
   }
   if (tx.ok()) {
     runs_.write(tx, commit);
@@ -120,9 +121,9 @@ Result<void> SqliteWriter::finish(Transaction& tx) {
 
 Result<void> SqliteWriter::refuse_while_in_doubt() const {
   if (!in_doubt_) return {};
-  return std::unexpected(Error{Fault::kUnavailable,
-                               "the outcome of an earlier write is not known: leadership must be "
-                               "acquired again first"});
+  return std::unexpected(
+      Error{Fault::kUnavailable,
+            "the outcome of an earlier write is unknown: leadership must be acquired again first"});
 }
 
 }  // namespace vortex::store::sqlite

@@ -11,7 +11,7 @@ WITH have AS (
     sum(state = 'Completed') AS completed, sum(state = 'Failed') AS failed,
     sum(state = 'Cancelled') AS cancelled, sum(state = 'Skipped') AS skipped
   FROM task_instances GROUP BY task_key >> 24)
-SELECT 'run r' || r.run_id || ' counts its tasks wrongly'
+SELECT 'run r' || r.run_id || ' has wrong counts of tasks'
 FROM runs r LEFT JOIN have h ON h.run_id = r.run_id
 WHERE r.waiting <> coalesce(h.waiting, 0) OR r.queued <> coalesce(h.queued, 0)
    OR r.scheduled <> coalesce(h.scheduled, 0) OR r.running <> coalesce(h.running, 0)
@@ -99,7 +99,7 @@ GROUP BY h.task_key, h.epoch HAVING coalesce(max(c.offset + c.size), 0) <> h.siz
 LIMIT 20;
 
 -- name: check_doomed
-SELECT 'run r' || x.run_id || ' is forgotten and kept' FROM doomed x
+SELECT 'run r' || x.run_id || ' is both deleted and kept' FROM doomed x
 JOIN runs r ON r.run_id = x.run_id LIMIT 20;
 
 -- name: count_runs_and_tasks
