@@ -111,7 +111,7 @@ std::expected<Case, std::string> parse_case(std::string_view text) {
     const auto words = words_of(line);
     if (words.empty() || words[0].starts_with('#')) continue;
     if (!read_line(c, words[0], std::span(words).subspan(1))) {
-      return std::unexpected(fmt::format("line {}: can not read `{}`", line_number, line));
+      return std::unexpected(fmt::format("line {}: cannot read `{}`", line_number, line));
     }
   }
   return c;

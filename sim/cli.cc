@@ -216,7 +216,7 @@ int replay(const Case& c, bool trace) {
 int replay_file(const Options& options) {
   std::ifstream in(options.case_file);
   if (!in) {
-    fmt::print(stderr, "can not read {}\n", options.case_file);
+    fmt::print(stderr, "cannot read {}\n", options.case_file);
     return 2;
   }
   const auto parsed = parse_case(std::string{std::istreambuf_iterator<char>(in), {}});

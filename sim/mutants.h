@@ -1,6 +1,6 @@
 #pragma once
 // The test of the simulator itself: every planted bug must be found, or the simulator is blind.
-// It is the test of the simulator itself: what it can not find, it does not prove.
+// It is the test of the simulator itself: what it cannot find, it does not prove.
 
 #include <cstdint>
 

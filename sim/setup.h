@@ -134,7 +134,7 @@ struct Setup {
   std::uint32_t partitions = 0;
   std::uint32_t worker_agents = 0;    // workers that hold partitions, beside the agents
   bool journals = false;              // supervisors tell what became of their processes
-  std::uint32_t unsent_permille = 0;  // answers that some assignment can not leave with
+  std::uint32_t unsent_permille = 0;  // answers that some assignment cannot leave with
   Instant faults_end;
   bool heals_all = false;  // nothing is left broken when the faults end
 

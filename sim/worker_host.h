@@ -40,7 +40,7 @@ class WorkerHost {
 
   void boot();  // the supervisor starts, and with it the worker process
 
-  // Faults. What is not there any more can not be hurt again.
+  // Faults. What is not there any more cannot be hurt again.
   void crash();       // the worker process alone
   void crash_both();  // and its supervisor; the host stays up
   void host_down();   // and the host

@@ -155,7 +155,7 @@ void World::forge_hint(const Fault& fault, bool on) {
 // The old life is stopped and its supervisor dies; the next supervisor ends what is left of its
 // tasks and starts a new life. When the old one continues, it has to find out.
 void World::start_twin(const Fault& fault) {
-  // One that no controller has met can not tell a later life from a clock that went back.
+  // One that no controller has met cannot tell a later life from a clock that went back.
   if (!workers_[fault.a]->runs() || !workers_[fault.a]->is_registered()) return;
   auto twin = std::make_unique<WorkerHost>(*scene_, fault.a, rng_.fork(500 + fault.a));
   std::unique_ptr<WorkerHost> old = std::exchange(workers_[fault.a], std::move(twin));

@@ -148,7 +148,7 @@ void World::keep_lifting() {
 }
 
 // Three leases to notice who is gone, the brake's trickle, and all work one after the other: the
-// longest path can not be longer than that, however few slots are left.
+// longest path cannot be longer than that, however few slots are left.
 Duration World::bound_for_liveness() const {
   const core::Policy& policy = setup_.timings.policy;
   Duration bound = policy.worker_lease * 3;

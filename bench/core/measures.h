@@ -2,7 +2,7 @@
 // The measurements, each with its own table.
 //
 // They run one after the other on one thread, each on cores of its own, and keep nothing between
-// them. One that can not be done ends the program; a slow figure never does.
+// them. One that cannot be done ends the program; a slow figure never does.
 
 #include <cstdint>
 #include <vector>

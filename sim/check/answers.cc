@@ -283,7 +283,7 @@ class NonsenseRefused : public Checker {
   void accepted(const Picture&, const core::SubmitRun& submit) {
     const auto* spec = std::get_if<DagSpec>(&submit.dag);
     if (spec != nullptr && !compile(*spec, policy().dag_limits)) {
-      violated("a DAG that can not run was accepted under key '{}'", submit.idempotency_key);
+      violated("a DAG that cannot run was accepted under key '{}'", submit.idempotency_key);
     }
     if (submit.idempotency_key.size() > 256) violated("a key of more than 256 bytes was accepted");
   }

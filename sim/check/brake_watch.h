@@ -17,7 +17,7 @@ class BrakeWatch {
  public:
   void fact(const Fact& fact);
 
-  // None when it changed at that very time: what came first can not be told.
+  // None when it changed at that very time: what came first cannot be told.
   std::optional<BrakePhase> phase_at(Instant at) const;
   bool was_on_within(Instant from, Instant to) const;
 

@@ -51,7 +51,7 @@ class HeldTable {
   // An attempt is known while it is held, and it may be forgotten as soon as a reply acknowledged
   // its end, because the caller brings only assignments of replies that are newer than every reply
   // acted on so far. Replies are numbered in the order in which they were made. One that is newer
-  // than the acknowledgement was made after the controller knew the end, so it can not offer the
+  // than the acknowledgement was made after the controller knew the end, so it cannot offer the
   // attempt again; one that is older, arriving late, is not newer than what was acted on.
   Taken take(Assignment assignment, Instant now);
 

@@ -1,7 +1,7 @@
 #pragma once
 // Events as the lines they are stored in: cut apart, filtered, and put into a stream.
 //
-// Reads only what codec/event_json.h writes: the names it looks for can not be forged from inside a
+// Reads only what codec/event_json.h writes: the names it looks for cannot be forged from inside a
 // value, because quotes in values are escaped there. Pure functions.
 
 #include <cstdint>

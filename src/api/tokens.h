@@ -2,7 +2,7 @@
 // Access tokens: how they are made, and the only form in which they are kept.
 //
 // A token is 256 random bits as text with the prefix `vx_`. Stored is a hash of it; as the secret
-// has full entropy, a plain fast hash can not be searched. Append-only: hashes are on disk.
+// has full entropy, a plain fast hash cannot be searched. Append-only: hashes are on disk.
 
 #include <string>
 #include <string_view>

@@ -36,7 +36,7 @@ std::expected<PlanPtr, DagComplaints> check_dag_file(std::string_view text, Synt
                                                      const DagLimits& limits);
 
 // Where the value at a pointer of the canonical form stands in the file it was read from, or what
-// is nearest to it: for problems that the controller finds. Line 0 when the file can not be read.
+// is nearest to it: for problems that the controller finds. Line 0 when the file cannot be read.
 Position place_in_file(std::string_view text, Syntax syntax, std::string_view pointer);
 
 // error[VX-DAG-014]: unknown key 'retires' in task 'resize'

@@ -11,7 +11,7 @@
 //                                           8 also from Queued, when a map stops early
 //
 //   1 needs met   2 granted to a worker   3 start reported   4 taken back   5 result accepted
-//   6 no try left 7 cancelled             8 can not or need not run
+//   6 no try left 7 cancelled             8 cannot or need not run
 //   9, 10 only by an operator's retry, which is logged
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 // A checked DAG, ready to run: names resolved to indexes, levels computed, tasks numbered.
 //
-// Immutable and shared by all runs of it. `compile` refuses what can not run, naming the node, and
+// Immutable and shared by all runs of it. `compile` refuses what cannot run, naming the node, and
 // never asserts on input. Tasks of node n have the indexes first_task .. first_task + tasks - 1.
 
 #include <cstddef>

@@ -15,7 +15,7 @@ struct WorkerInfo {
   WorkerId id;
   MachineId machine;
   std::string name;
-  std::string address;  // where its health endpoint listens; empty: it can not be probed
+  std::string address;  // where its health endpoint listens; empty: it cannot be probed
   std::string zone;
   std::string group;
   std::string version;

@@ -15,7 +15,7 @@ enum class Fault : std::uint8_t {
   kUnknown,      // it may have happened or not
   kLocked,       // another controller has this file open
   kNewer,        // written by a newer version than this one
-  kDamaged,      // what is there can not be read
+  kDamaged,      // what is there cannot be read
   kBadRequest,   // a cursor or filter that makes no sense
 };
 

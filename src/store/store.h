@@ -78,7 +78,7 @@ class Store {
   Store(Store&&) = delete;
   Store& operator=(Store&&) = delete;
   virtual Writer& writer() = 0;
-  // Nobody else can lead while it is open, so leadership can not be lost by being slow.
+  // Nobody else can lead while it is open, so leadership cannot be lost by being slow.
   virtual bool is_ours_alone() const = 0;
   // For one thread at a time. The store outlives its readers.
   virtual Result<std::unique_ptr<Reader>> reader() = 0;

@@ -119,7 +119,7 @@ int run(const Options& options) {
   auto store = store::open_sqlite(open);
   auto reader = store ? (*store)->reader() : store::Result<std::unique_ptr<store::Reader>>{};
   if (!store || !reader) {
-    broken.emplace_back("the database can not be opened");
+    broken.emplace_back("the database cannot be opened");
   } else {
     for (std::string& what : ledger.broken(**reader)) broken.push_back(std::move(what));
   }

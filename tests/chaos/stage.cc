@@ -34,7 +34,7 @@ std::string read_file(const std::string& path) {
 }  // namespace
 
 void give_up(const std::string& why) {
-  fmt::print(stderr, "the stage can not be set up: {}\n", why);
+  fmt::print(stderr, "the stage cannot be set up: {}\n", why);
   std::exit(2);
 }
 

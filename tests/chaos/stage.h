@@ -37,7 +37,7 @@ struct StageConfig {
 
 class Stage {
  public:
-  // Ends the program with a message when it can not be set up: there is nothing
+  // Ends the program with a message when it cannot be set up: there is nothing
   // to test then.
   explicit Stage(StageConfig config);
   ~Stage();

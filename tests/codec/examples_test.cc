@@ -37,7 +37,7 @@ std::string schema_fault_of(std::string_view yaml) {
   Document schema;
   Document value;
   const auto loaded = load_yaml(yaml);
-  if (schema.parse(text) || !loaded || value.parse(loaded->json)) return "can not be read";
+  if (schema.parse(text) || !loaded || value.parse(loaded->json)) return "cannot be read";
   return testing::schema_fault(schema, value);
 }
 

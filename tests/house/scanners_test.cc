@@ -180,6 +180,8 @@ TEST(Upkeep, UntidyLinesAreFound) {
   EXPECT_THAT(findings("a\nb \n"), HasSubstr("x:2: white space"));
   EXPECT_THAT(findings("a\r\n"), HasSubstr("x:1: white space"));
   EXPECT_THAT(findings("a"), HasSubstr("does not end"));
+  EXPECT_THAT(findings(std::string("a\nit can") + " not\n"),
+              HasSubstr("x:2: 'cannot' is one word"));
   EXPECT_THAT(findings("a\n\nb\n"), IsEmpty());
 }
 

@@ -48,6 +48,11 @@ bool starts_type(std::string_view line) {
 }
 
 // Written in pieces, so that this file does not find itself.
+// In two parts, so that it is not found here.
+constexpr std::string_view kTwoWords =
+    "can"
+    " not";
+
 constexpr std::array<std::string_view, 4> kMachinePaths{
     "/wo"
     "rk/",
@@ -90,6 +95,9 @@ Findings untidy_lines(const SourceFile& file) {
     ++number;
     if (line.ends_with(' ') || line.ends_with('\t') || line.ends_with('\r')) {
       findings.push_back({file.path, number, "white space at the end of the line: remove it"});
+    }
+    if (line.contains(kTwoWords)) {
+      findings.push_back({file.path, number, "'cannot' is one word: write it as one"});
     }
   }
   if (!file.text.empty() && !file.text.ends_with('\n')) {

@@ -55,7 +55,7 @@ SAMPLES = [
       ("drop", "a = 2;", "nothing"), ("constant", "2", "4"),
       ("drop", "break;", "nothing"), ("arithmetic", "a + kMost", "a - kMost")]),
 ]
-# The start of a variable that is then overwritten can not be told from another.
+# The start of a variable that is then overwritten cannot be told from another.
 UNSEEN = {("restore_fence", "constant", "0")}
 
 TAIL = """

@@ -1,4 +1,4 @@
-// 9, 10: what a task needs before it may start, and what becomes of it when that can not be.
+// 9, 10: what a task needs before it may start, and what becomes of it when that cannot be.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -13,7 +13,7 @@ std::string sqlite3_shell(const std::string& path, const std::string& sql) {
   std::FILE* pipe = ::popen(
       fmt::format("sqlite3 -batch -cmd '.timeout 5000' '{}' < '{}' 2>&1", path, script).c_str(),
       "r");
-  if (pipe == nullptr) return "the sqlite3 program can not be started";
+  if (pipe == nullptr) return "the sqlite3 program cannot be started";
   std::string said;
   char buffer[4'096];
   for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) {

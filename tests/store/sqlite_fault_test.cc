@@ -106,7 +106,7 @@ class Scenario {
       faulted_ = true;
       expect_known_fault(won.error());
     }
-    ADD_FAILURE() << "leadership can not be had again";
+    ADD_FAILURE() << "leadership cannot be had again";
     return false;
   }
 

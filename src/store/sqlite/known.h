@@ -42,7 +42,7 @@ class Known {
   Result<void> load();
   void forget();
 
-  // The definition of a run that is running; null with an error when it can not be read.
+  // The definition of a run that is running; null with an error when it cannot be read.
   Result<PlanPtr> plan_of(std::uint64_t run);
   // From the shelf or the database; null: not kept.
   Result<PlanPtr> plan(std::uint64_t digest);

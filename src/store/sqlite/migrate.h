@@ -16,7 +16,7 @@ std::uint32_t known_version();
 // The statements that make this layout from the one before.
 std::string_view migration(std::uint32_t version);
 
-// The version of the file; 0: it is new. kNewer, kDamaged: it can not be used.
+// The version of the file; 0: it is new. kNewer, kDamaged: it cannot be used.
 Result<std::uint32_t> version_of(Connection& db);
 
 Result<void> migrate(Connection& db);
