@@ -26,24 +26,24 @@ namespace vortex::sim {
 
 namespace {
 
-constexpr std::string_view kHelp = R"(vortex-sim: the simulated cluster
+constexpr std::string_view kHelp = R"(vortex-sim: simulate clusters under faults
 
-  --seeds N [--from S]    N seeds of faults; closes with `seeds=N violations=V`
-  --seed S [--trace]      one seed again, with a readable trace
-  --case FILE [--trace]   one saved case
-  --regress DIR           all saved cases of a folder; closes with `traces=N violations=V`
-  --mutants               every planted bug must be found; closes with `mutants=K found=F`
-  --hunt N [--cases A,B]  N cases, directed scenarios in turn, or only these of them, until the first
-                          violation; closes with `tried=T found=INVARIANT|nothing ...`
-  --demo                  a DAG on five workers, two of which are killed
+  --seeds N [--from S]    run N seeds of faults; ends with `seeds=N violations=V`
+  --seed S [--trace]      replay one seed, with a readable trace
+  --case FILE [--trace]   replay one saved case
+  --regress DIR           replay all saved cases in a directory; ends with `traces=N violations=V`
+  --mutants               check that every planted bug is found; ends with `mutants=K found=F`
+  --hunt N [--cases A,B]  run up to N cases of all directed scenarios, or of these, until the first
+                          violation; ends with `tried=T found=INVARIANT|nothing ...`
+  --demo                  show a DAG on five workers, two of which are killed
 
-  --jobs J                processes (default: one per core)
-  --scenario NAME         with --seed: the world around one danger
+  --jobs J                number of processes (default: one per core)
+  --scenario NAME         with --seed: the directed scenario to run
   --budget N              with --mutants: seeds per bug
-  --save DIR              with --seeds: keeps what fails, made small, in this folder
-  --no-shrink             with --seeds: does not make what fails smaller
-  --reached               with --seeds: prints how often each mark was reached
-  --coverage              with --seeds: prints how often each thing was drawn, and who checks it
+  --save DIR              with --seeds: save failing cases, shrunk, in this directory
+  --no-shrink             with --seeds: do not shrink failing cases
+  --reached               with --seeds: print how often each mark was reached
+  --coverage              with --seeds: print how often each feature was drawn, and its checkers
 )";
 
 // From this many seeds on, a mark that none of them reached is a failure.
@@ -138,7 +138,7 @@ class Parser {
     const auto text = value(name);
     if (!text) return false;
     const auto parsed = number(*text);
-    if (!parsed) error_ = fmt::format("{} needs a number, not `{}`", name, *text);
+    if (!parsed) error_ = fmt::format("{} expects a number, not `{}`", name, *text);
     to = parsed.value_or(0);
     return parsed.has_value();
   }
@@ -148,7 +148,7 @@ class Parser {
     while (text && !text->empty()) {
       const std::size_t end = std::min(text->find(','), text->size());
       const auto parsed = number(text->substr(0, end));
-      if (!parsed) error_ = fmt::format("{} needs numbers, not `{}`", name, *text);
+      if (!parsed) error_ = fmt::format("{} expects numbers, not `{}`", name, *text);
       if (!parsed) return false;
       to.push_back(*parsed);
       text->remove_prefix(std::min(end + 1, text->size()));
@@ -177,7 +177,7 @@ class Parser {
       options_.scenario = static_cast<Scenario>(i);
       return true;
     }
-    error_ = fmt::format("no scenario is called `{}`", *text);
+    error_ = fmt::format("unknown scenario `{}`", *text);
     return false;
   }
 
@@ -235,7 +235,7 @@ void explain_failure(const Options& options, const FailedSeed& failed, bool shri
   if (!shrinks) return;
   Shrunk shrunk = shrink(c, failed.failure);
   shrunk.small.note = shrunk.failure.invariant + ": " + shrunk.failure.detail;
-  fmt::print("  made smaller in {} runs:\n", shrunk.tried);
+  fmt::print("  shrunk in {} runs:\n", shrunk.tried);
   fmt::print("{}", to_text(shrunk.small));
   if (options.save.empty()) return;
   fmt::print("  saved: {}\n", save_case(options.save, shrunk.small, shrunk.failure.invariant));

@@ -123,7 +123,7 @@ class Narrator {
     dead_since_[victim.id().text] = at;
     say(at, victim.id().text,
         fmt::format("KILLED with {} tasks on it ({})", victim.tasks_running(),
-                    with_supervisor ? "kill -9 on supervisor and worker: nobody reports it"
+                    with_supervisor ? "kill -9 on supervisor and worker: nothing is reported"
                                     : "kill -9 on the worker process"));
     if (with_supervisor) {
       victim.crash_both();
@@ -136,7 +136,7 @@ class Narrator {
     if (const auto* commit = std::get_if<Committed>(&fact)) committed(at, *commit);
     if (const auto* started = std::get_if<ProcessStarted>(&fact)) process(at, *started);
     if (const auto* term = std::get_if<TermBegan>(&fact)) {
-      say(at, "controller", fmt::format("leads, term {}", term->term.value));
+      say(at, "controller", fmt::format("is the leader, term {}", term->term.value));
     }
   }
 
@@ -180,7 +180,7 @@ class Narrator {
     const bool again = started.attempt.epoch.value >
                        first_epoch_.try_emplace(task, started.attempt.epoch.value).first->second;
     say(at, started.worker.text,
-        fmt::format("starts {}{}", name_of(task), again ? ", again and with a new epoch" : ""));
+        fmt::format("starts {}{}", name_of(task), again ? ", again with a new epoch" : ""));
     const auto lost = lost_on_.find(task);
     if (lost == lost_on_.end()) return;
     Duration& slowest = slowest_[lost->second];
@@ -203,13 +203,13 @@ class Narrator {
   void tell(Instant at, const Event& event) {
     switch (event.kind) {
       case EventKind::kWorkerReady:
-        return say(at, event.worker.text, "is ready for work");
+        return say(at, event.worker.text, "is ready");
       case EventKind::kRunSubmitted:
-        return say(at, "client", "submits the DAG: the answer came after the commit");
+        return say(at, "client", "submits the DAG: the response came after the commit");
       case EventKind::kTaskComplete:
         return say(at, event.worker.text, fmt::format("completed {}", name_of(*event.task)));
       case EventKind::kHeartbeatStale:
-        return say(at, "controller", event.worker.text + " is suspect: no new work for it");
+        return say(at, "controller", event.worker.text + " is suspect: it gets no new tasks");
       case EventKind::kRunComplete:
         say(at, "controller", "the run is complete");
         finished_ = true;
