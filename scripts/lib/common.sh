@@ -30,9 +30,37 @@ vx_configure() {
   vx_quietly cmake --preset "$1"
 }
 
-# vx_build <preset> [targets]
+# Shows how far ninja has come: one line that moves on a terminal, a line for every tenth elsewhere.
+# A build of a few steps shows nothing.
+vx_progress() {
+  local terminal=0
+  [[ -t 1 ]] && terminal=1
+  awk -v terminal="$terminal" '
+    match($0, /^\[[0-9]+\/[0-9]+\]/) {
+      split(substr($0, 2, RLENGTH - 2), step, "/")
+      if (step[2] < 20) next
+      percent = int(step[1] * 100 / step[2])
+      if (terminal) printf "\r   building: %d%% (%d of %d steps)", percent, step[1], step[2]
+      else if (int(percent / 10) > tenth) {
+        tenth = int(percent / 10)
+        printf "   building: %d%% (%d of %d steps)\n", percent, step[1], step[2]
+      }
+      shown = 1
+      fflush()
+    }
+    END { if (terminal && shown) printf "\r\033[K" }'
+}
+
+# vx_build <preset> [targets]: shows progress, and the compiler's output only if it failed.
 vx_build() {
-  local preset="$1"
+  local preset="$1" log status=0
   shift
-  vx_configure "$preset" && vx_quietly cmake --build "build/$preset" -- "$@"
+  vx_configure "$preset" || return 1
+  log="$(mktemp)"
+  cmake --build "build/$preset" -- "$@" 2>&1 | tee "$log" | vx_progress || status=1
+  if [[ $status -ne 0 ]]; then
+    grep -v '^\[[0-9]*/[0-9]*\]' "$log" >&2 || true
+  fi
+  rm -f "$log"
+  return $status
 }
