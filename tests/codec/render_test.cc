@@ -80,9 +80,9 @@ TEST(Render, WhatHasNoValueIsToldByName) {
   const std::vector<std::pair<std::string_view, std::string_view>> cases{
       {"${{ params.missing }}", "params.missing: the run has no such param"},
       {"${{ params.none }}", "null"},
-      {"${{ params.deep.a.c }}", "params.deep.a.c: there is no 'c' in it"},
-      {"${{ params.list[3] }}", "there is no item 3 in it"},
-      {"${{ params.n[0] }}", "there is no item 0 in it"},
+      {"${{ params.deep.a.c }}", "params.deep.a.c: there is no 'c'"},
+      {"${{ params.list[3] }}", "there is no item 3"},
+      {"${{ params.n[0] }}", "there is no item 0"},
       {"${{ tasks.other.outputs.x }}", "task 'other' has no outputs"},
       {"${{ map.item }}", "not part of a map"},
       {"${{ map.index }}", "not part of a map"},

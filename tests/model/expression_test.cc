@@ -99,7 +99,7 @@ std::vector<Bad> bad_templates() {
       {"${{ params.x y }}", 13, "unexpected 'y'"},
       {"${{ params.x[ }}", 12, "only a number or a string"},
       {"${{ params.x[-1] }}", 12, "only a number or a string"},
-      {"${{ params.x[0 }}", 12, "has no ]"},
+      {"${{ params.x[0 }}", 12, "the [ is never closed"},
       {"${{ map }}", 4, "map needs a name"},
       {"${{ map.index.x }}", 13, "nothing can follow"},
       {"${{ run.it }}", 4, "'run' has only run.id and run.dag"},

@@ -166,7 +166,7 @@ TEST(Plan, RefusesTwoNodesWithOneName) {
   const auto error = refused(dag({node("b"), node("a"), node("b")}));
   EXPECT_EQ(error.kind, Kind::kDuplicateName);
   EXPECT_EQ(error.node, "b");
-  EXPECT_THAT(error.detail, HasSubstr("nodes 1 and 3"));
+  EXPECT_THAT(error.detail, HasSubstr("tasks 1 and 3"));
 }
 
 TEST(Plan, TakesNamesOfLettersDigitsAndThreeSigns) {

@@ -124,7 +124,7 @@ TEST_F(Damage, ARunThatCannotBeReadIsSetAside) {
   EXPECT_THAT(only(after("UPDATE runs SET labels = '{broken' WHERE run_id = 1;")),
               HasSubstr("table runs, row r1, column labels"));
   EXPECT_THAT(only(after("UPDATE runs SET labels = NULL, state = 'Odd' WHERE run_id = 1;")),
-              HasSubstr("table runs, row r1, column state: holds 'Odd'"));
+              HasSubstr("table runs, row r1, column state: contains 'Odd'"));
   EXPECT_THAT(only(after("UPDATE runs SET state = 'Running', stopped = '[99]' WHERE run_id = 1;")),
               HasSubstr("column stopped: refers to node 99"));
 }
@@ -190,7 +190,7 @@ TEST_F(Damage, M04_RepairSetsRightWhatFollowsFromOtherRows) {
     EXPECT_THAT(problems(), Contains(HasSubstr(found)));
   }
   EXPECT_EQ(repair_sqlite(bed.path()).error().fault, Fault::kLocked) << "a controller has it";
-  EXPECT_THAT(problems(), Contains(HasSubstr("counts its tasks wrongly"))) << "nothing was done";
+  EXPECT_THAT(problems(), Contains(HasSubstr("has wrong counts of tasks"))) << "nothing was done";
   bed.close();
   const auto did = repair_sqlite(bed.path());
   ASSERT_TRUE(did) << did.error().detail;
