@@ -145,11 +145,14 @@ Served serve_worker_once(Context& cx, WorkerIx ix) {
   return Served::kNothing;
 }
 
-void serve_worker(Context& cx, WorkerIx ix, std::uint32_t& budget) {
-  while (budget > 0 && offers(cx.worker(ix))) {
+// False: the budget ended before its turn did.
+bool serve_worker(Context& cx, WorkerIx ix, std::uint32_t& budget) {
+  while (offers(cx.worker(ix))) {
+    if (budget == 0) return false;
     --budget;
-    if (serve_worker_once(cx, ix) == Served::kNothing) return;
+    if (serve_worker_once(cx, ix) == Served::kNothing) return true;
   }
+  return true;
 }
 
 // Gives one task of the class away; the offers stand in order of load.
@@ -165,12 +168,15 @@ Served serve_class_once(Context& cx, ClassIx cls) {
   return Served::kNothing;
 }
 
-void serve_class(Context& cx, ClassIx cls, std::uint32_t& budget) {
-  if (cx.state.ready[cx.state.ready[cls].queue].paused) return;
-  while (budget > 0 && cx.state.ready[cls].ready > 0) {
+// False: the budget ended before its turn did.
+bool serve_class(Context& cx, ClassIx cls, std::uint32_t& budget) {
+  if (cx.state.ready[cx.state.ready[cls].queue].paused) return true;
+  while (cx.state.ready[cls].ready > 0) {
+    if (budget == 0) return false;
     --budget;
-    if (serve_class_once(cx, cls) == Served::kNothing) return;
+    if (serve_class_once(cx, cls) == Served::kNothing) return true;
   }
+  return true;
 }
 
 void serve_offering(Context& cx, std::uint32_t& budget) {
@@ -179,8 +185,7 @@ void serve_offering(Context& cx, std::uint32_t& budget) {
   for (; done < offering.size() && budget > 0; ++done) {
     Worker& worker = cx.worker(offering[done]);
     worker.to_serve = false;
-    serve_worker(cx, offering[done], budget);
-    if (budget > 0 || !offers(worker)) continue;
+    if (serve_worker(cx, offering[done], budget)) continue;
     // It may have room for more than this step could give: its turn goes on in the next one.
     REACHED("core: a worker's turn went on in a later step");
     worker.to_serve = true;
@@ -196,8 +201,7 @@ void serve_dirty(Context& cx, std::uint32_t& budget) {
   std::size_t done = 0;
   for (; done < dirty.size() && budget > 0; ++done) {
     const ClassIx cls = dirty[done];
-    serve_class(cx, cls, budget);
-    if (budget == 0) break;
+    if (!serve_class(cx, cls, budget)) break;
     cx.state.ready[cls].dirty = false;
   }
   dirty.erase(dirty.begin(), dirty.begin() + static_cast<std::ptrdiff_t>(done));

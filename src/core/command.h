@@ -205,9 +205,10 @@ struct StoreHealth {
 struct SelfCheckResult {
   bool well = false;
 };
-// Retention removed a finished run: its key may be used again.
-struct ForgetKey {
-  std::string idempotency_key;
+// Retention removes a finished run: its key may be used again, its dead letters are gone.
+struct ForgetRun {
+  RunId run;
+  std::string idempotency_key;  // empty: none
 };
 // What a check of the whole state found, for the log of events; `repaired`: by loading it again.
 struct NoteFindings {
@@ -221,7 +222,7 @@ using Command =
                  DrainWorker, CordonWorker, ResetWorker, SubmitRun, CancelRun, PauseRun, CancelTask,
                  RetryTask, RedriveDeadLetter, DiscardDeadLetter, PauseQueue, AcquireLease,
                  RenewLease, ReleaseLease, CheckLease, CheckAttempt, TellLifecycle,
-                 RefuseCheckpoint, KeepCheckpoint, StoreHealth, SelfCheckResult, ForgetKey,
+                 RefuseCheckpoint, KeepCheckpoint, StoreHealth, SelfCheckResult, ForgetRun,
                  DeleteWorker, NoteFindings, Tick>;
 
 }  // namespace vortex::core

@@ -111,7 +111,7 @@ class Handle {
   void operator()(const KeepCheckpoint& c) const { on_keep_checkpoint(cx_, c); }
   void operator()(const StoreHealth& c) const { on_store_health(cx_, c); }
   void operator()(const SelfCheckResult& c) const { on_self_check(cx_, c); }
-  void operator()(const ForgetKey& c) const { on_forget_key(cx_, c); }
+  void operator()(const ForgetRun& c) const { on_forget_run(cx_, c); }
   void operator()(const DeleteWorker& c) const { on_delete_worker(cx_, c); }
   void operator()(const NoteFindings& c) const { on_note_findings(cx_, c); }
   void operator()(const Tick&) const { on_tick(cx_); }

@@ -85,9 +85,14 @@ void close_ended_runs(Context& cx) {
 }
 
 void on_submit(Context& cx, const SubmitRun& command) {
-  if (command.idempotency_key.size() > kKeyBytesMax || command.params.size() > kParamsBytesMax) {
+  if (command.idempotency_key.size() > kKeyBytesMax) {
+    return cx.refuse(
+        command.request, RefusalKind::kMalformed,
+        "the idempotency key has more than " + std::to_string(kKeyBytesMax) + " bytes");
+  }
+  if (command.params.size() > kParamsBytesMax) {
     return cx.refuse(command.request, RefusalKind::kMalformed,
-                     "idempotency key or params too long");
+                     "the params have more than " + std::to_string(kParamsBytesMax) + " bytes");
   }
   const auto plan = plan_of(command, cx.state.policy.dag_limits);
   if (!plan) {
@@ -120,10 +125,14 @@ void on_submit(Context& cx, const SubmitRun& command) {
   cx.reply(command.request, RunAccepted{id, false});
 }
 
-void on_forget_key(Context& cx, const ForgetKey& command) {
+void on_forget_run(Context& cx, const ForgetRun& command) {
+  if (cx.state.runs.find(command.run).valid()) return;  // an operator revived it
   const auto known = cx.state.keys.find(command.idempotency_key);
-  if (known == cx.state.keys.end() || cx.state.runs.find(known->second.run).valid()) return;
-  cx.state.keys.erase(known);
+  // Another run may have it by now: the answer that named this one can be late.
+  if (known != cx.state.keys.end() && known->second.run == command.run) cx.state.keys.erase(known);
+  auto& letters = cx.state.dead_letters;
+  letters.erase(letters.lower_bound({command.run, 0}),
+                letters.lower_bound({command.run.next(), 0}));
 }
 
 }  // namespace vortex::core

@@ -7,7 +7,7 @@
 namespace vortex::core {
 
 void on_submit(Context& cx, const SubmitRun& command);
-void on_forget_key(Context& cx, const ForgetKey& command);
+void on_forget_run(Context& cx, const ForgetRun& command);
 
 // An empty live run of this plan: nodes pending, no task made. Used by submit and by load.
 RunIx open_run(State& state, RunId id, PlanPtr plan);

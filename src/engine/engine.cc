@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/planted.h"
+#include "base/reached.h"
 #include "core/step.h"
 
 namespace vortex::engine {
@@ -102,7 +103,7 @@ void Engine::step(Asked&& asked) {
   step_into(gathering_, command);
 }
 
-// False: nothing was added to the batch. Either memory is gone, or the run must be read first.
+// False: nothing was added to the batch, the memory is gone.
 bool Engine::step_into(Batch& batch, const core::Command& command) {
   const Instant now = term_now();
   core::Effects effects = core::step(*state_, command, now);
@@ -113,9 +114,10 @@ bool Engine::step_into(Batch& batch, const core::Command& command) {
     abandon("memory is inconsistent");
     return false;
   }
-  if (needs_image(command, effects)) {
+  // Only the answer waits: the step has also gone on with the work of other runs.
+  if (take_refusal_for_image(command, effects)) {
+    REACHED("engine: finished run looked up");
     wants_image_ = command;
-    return false;
   }
   for (const core::Sample& sample : effects.samples) {
     if (sample.kind == core::Sample::Kind::kHealthPass) ++health_passes_;
@@ -129,14 +131,19 @@ bool Engine::step_into(Batch& batch, const core::Command& command) {
   return true;
 }
 
-// The task's run is finished and has left memory: the command is stepped again with its image.
-bool Engine::needs_image(const core::Command& command, const core::Effects& effects) const {
+// The task's run is finished and has left memory: the command is stepped again with its image, so
+// its refusal is taken out. Others may be answered in the same step.
+bool Engine::take_refusal_for_image(const core::Command& command, core::Effects& effects) {
   const auto* retry = std::get_if<core::RetryTask>(&command);
   const auto* redrive = std::get_if<core::RedriveDeadLetter>(&command);
   const bool could = (retry != nullptr && !retry->image) || (redrive != nullptr && !redrive->image);
-  if (!could || effects.replies.empty()) return false;
-  const auto* refusal = std::get_if<core::Refusal>(&effects.replies.back().body);
-  return refusal != nullptr && refusal->kind == core::RefusalKind::kRunNotLive;
+  if (!could) return false;
+  const auto is_not_live = [request = request_of(command)](const core::Reply& reply) {
+    const auto* refusal = std::get_if<core::Refusal>(&reply.body);
+    return reply.request == request && refusal != nullptr &&
+           refusal->kind == core::RefusalKind::kRunNotLive;
+  };
+  return std::erase_if(effects.replies, is_not_live) > 0;
 }
 
 void Engine::tick_when_due() {
@@ -159,10 +166,9 @@ void Engine::retain_when_due() {
 void Engine::handle(Expirable& expirable) {
   if (!serves_ || expirable.term != state_->term) return;
   for (const ExpiredRun& expired : expirable.runs) {
-    if (state_->runs.find(expired.run).valid()) continue;  // an operator revived it
-    if (!expired.idempotency_key.empty()) {
-      if (!step_into(gathering_, core::ForgetKey{expired.idempotency_key})) return;
-    }
+    // An operator revived it, or is about to.
+    if (state_->runs.find(expired.run).valid() || waits_for_image_of(expired.run)) continue;
+    if (!step_into(gathering_, core::ForgetRun{expired.run, expired.idempotency_key})) return;
     gathering_.expire(expired.run);
   }
   // There is more to do: go on soon, but let commits pass.

@@ -79,7 +79,7 @@ class Engine {
   void handle(StopRequested&);
   void step(Asked&& asked);
   bool step_into(Batch& batch, const core::Command& command);
-  bool needs_image(const core::Command& command, const core::Effects& effects) const;
+  static bool take_refusal_for_image(const core::Command& command, core::Effects& effects);
   void tick_when_due();
   void retain_when_due();
   Orders take_orders();
@@ -96,6 +96,7 @@ class Engine {
   void tell_store_health(bool writable);
   void release(std::shared_ptr<Batch> batch, Duration took);
   void read_run_when_quiet();
+  bool waits_for_image_of(RunId run) const;
 
   // engine_check.cc: the thorough check.
   void handle(CheckRequested&);

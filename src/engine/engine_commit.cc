@@ -122,6 +122,11 @@ void Engine::read_run_when_quiet() {
   orders_.emplace_back(ReadRun{state_->term, task_of(*wants_image_).run});
 }
 
+// What is being read comes back to life: to forget it meanwhile would lose its key.
+bool Engine::waits_for_image_of(RunId run) const {
+  return reading_image_ && task_of(*wants_image_).run == run;
+}
+
 void Engine::handle(RunRead& read) {
   if (!state_ || !wants_image_ || read.term != state_->term) return;
   reading_image_ = false;

@@ -38,6 +38,18 @@ class Bulk : public LifeTest {
   }
 };
 
+// A look in vain costs the whole slice, and is over all the same.
+TEST_F(Bulk, SlicesOfOneComeToRest) {
+  state->policy.bulk_tasks_per_step = 1;
+  Hand& w = join("w", 1);
+  NodeSpec unfit = node("unfit");
+  unfit.requirements.labels = {{"zone", "nowhere"}};
+  submit({unfit, node("a"), node("b")});
+  EXPECT_LT(steps_to_rest(), 100);
+  EXPECT_EQ(w.held.size(), 1u);
+  w.assigned.clear();
+}
+
 TEST_F(Bulk, AWideMapIsMadeInSlices) {
   SubmitRun command;
   command.dag = dag({mapped("m", range(1, kItems))});

@@ -310,8 +310,10 @@ void World::cut(Hand& hand) {
   step(ConnectionLost{hand.id(), hand.incarnation, call});
 }
 
-void World::forget_request(RunId run) {
+void World::forget_run(RunId run) {
   mirror.runs.at(run).request = std::make_shared<const RunRequest>();
+  std::erase_if(mirror.dead_letters,
+                [&](const auto& letter) { return letter.second.attempt.task.run == run; });
 }
 
 RunId World::submit(DagSpec spec) {

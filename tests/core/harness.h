@@ -112,7 +112,7 @@ class World {
 
   RunId submit(DagSpec spec);
   // Retention removed the run: its key is nowhere in the store any more.
-  void forget_request(RunId run);
+  void forget_run(RunId run);  // as the store does, with its key and its letters
   RunId submit(std::vector<NodeSpec> nodes) { return submit(dag(std::move(nodes))); }
   template <class Wanted>
   Wanted ask(Command command);

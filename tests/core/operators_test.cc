@@ -417,13 +417,32 @@ TEST_F(Operators, OneKeyIsOneRun) {
   SubmitRun other = first;
   other.params = "{}";
   EXPECT_EQ(ask_in_vain(other), RefusalKind::kKeyReused);
-  step(ForgetKey{"key"});  // its run is live: the key stays
+  step(ForgetRun{run, "key"});  // it is live: the key stays
   EXPECT_EQ(ask<RunAccepted>(first).run, run);
   ask_done(CancelRun{{}, run});
   EXPECT_EQ(ask<RunAccepted>(first).run, run);
-  forget_request(run);
-  step(ForgetKey{"key"});
-  EXPECT_NE(ask<RunAccepted>(first).run, run);
+  forget_run(run);
+  step(ForgetRun{run, "key"});
+  const RunId second = ask<RunAccepted>(first).run;
+  EXPECT_NE(second, run);
+  ask_done(CancelRun{{}, second});
+  step(ForgetRun{run, "key"});  // told twice: the key is another's by now
+  EXPECT_EQ(ask<RunAccepted>(first).run, second);
+}
+
+TEST_F(Operators, AForgottenRunLeavesNoDeadLetter) {
+  Hand& w = join("w");
+  const RunId run = submit({with_retries(node("a"), 0)});
+  const RunId other = submit({with_retries(node("a"), 0)});
+  fail(w, take_assignment(w));
+  fail(w, take_assignment(w));
+  ASSERT_EQ(state->dead_letters.size(), 2u);
+  forget_run(run);
+  step(ForgetRun{run, ""});
+  EXPECT_EQ(ask_in_vain(DiscardDeadLetter{{}, {run, 0}}), RefusalKind::kNoDeadLetter);
+  EXPECT_EQ(ask_in_vain(RedriveDeadLetter{{}, {run, 0}, {}}), RefusalKind::kNoDeadLetter);
+  ask_done(DiscardDeadLetter{{}, {other, 0}});
+  take(EventKind::kTaskDiscarded);
 }
 
 TEST_F(Operators, ACancelIsDurableBeforeItIsAnsweredAndANewLeaderGoesOnWithIt) {

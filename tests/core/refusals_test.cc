@@ -207,8 +207,8 @@ TEST_F(Refusals, HintsAboutStrangersAndFormerLivesAreIgnored) {
   for (const Command& command : std::initializer_list<Command>{
            ConnectionLost{WorkerId("nobody"), {1}, {7}}, ConnectionLost{w, {4}, {7}},
            ConnectionLost{w, {5}, {7}}, ProbeResult{WorkerId("nobody"), {1}, {}},
-           ProbeResult{w, {4}, ProbeOutcome::kRefused}, ForgetKey{"nothing"}, SelfCheckResult{true},
-           StoreHealth{true}, Tick{}}) {
+           ProbeResult{w, {4}, ProbeOutcome::kRefused}, ForgetRun{{77}, "nothing"},
+           SelfCheckResult{true}, StoreHealth{true}, Tick{}}) {
     EXPECT_TRUE(refused(command).replies.empty());
   }
   ask_done(WorkerExited{{}, w, {4}});  // proof about an earlier life is old news

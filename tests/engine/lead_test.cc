@@ -136,6 +136,30 @@ TEST(EngineAdopt, AFinishedRunIsReadOnlyWhenEverythingBeforeIsDurable) {
   EXPECT_THAT(desk.answered(), ElementsAre(1, 2, 3)) << "in the order they were asked in";
 }
 
+// Every step also goes on with long work of other runs: that is not lost with the refusal.
+TEST(EngineAdopt, WhatElseTheStepDidIsDurable) {
+  EngineConfig config = Desk::test_config();
+  config.policy.bulk_tasks_per_step = 1;
+  Desk desk(config);
+  desk.lead();
+  const TaskId task = desk.finished_run();
+  core::SubmitRun wide = submit(1);
+  NodeSpec map = testing::node("m");
+  map.map.emplace();
+  map.map->over = MapRange{1, 3, 1};
+  wide.dag = testing::dag({map});
+  desk.ask(wide);
+  desk.ask(core::RetryTask{RequestId{2}, task, nullptr});
+  ASSERT_FALSE(desk.engine().wants_asked());
+  const std::size_t made = desk.engine().state()->tasks.live();
+  ASSERT_GE(made, 2u) << "the step of the retry has made an item";
+  desk.turn();
+  desk.commit();
+  std::size_t written = 0;
+  for (const auto& [id, row] : desk.store.tasks) written += id.run == task.run ? 0 : 1;
+  EXPECT_GE(written, made);
+}
+
 TEST(EngineAdopt, ARunThatIsNotKeptAnyMoreIsRefused) {
   Desk desk;
   desk.lead();
@@ -203,6 +227,26 @@ TEST(EngineRetention, ForgetsRunsTogetherWithTheirKeys) {
   desk.tell(Expirable{Term{desk.term.value + 1}, {{RunId{78}, ""}}});
   desk.turn();
   EXPECT_FALSE(desk.writing) << "an answer of another term means nothing";
+}
+
+TEST(EngineRetention, ARunThatIsBeingReadIsNotForgotten) {
+  Desk desk;
+  desk.lead();
+  const TaskId task = desk.finished_run();
+  desk.ask(core::RetryTask{RequestId{2}, task, nullptr});
+  desk.turn();
+  const auto order = desk.take_order<ReadRun>();
+  ASSERT_TRUE(order);
+  desk.tell(Expirable{desk.term, {{task.run, "key"}, {RunId{77}, ""}}});
+  desk.turn();
+  ASSERT_TRUE(desk.writing);
+  EXPECT_THAT(desk.writing->batch->commit().expired, ElementsAre(RunId{77}));
+  desk.commit();
+  desk.tell(RunRead{order->term, desk.store.run_image(task.run)});
+  desk.tell(Expirable{desk.term, {{task.run, "key"}}});
+  desk.turn();
+  ASSERT_TRUE(desk.writing) << "it stayed as it was: from now on it may go";
+  EXPECT_THAT(desk.writing->batch->commit().expired, ElementsAre(task.run));
 }
 
 TEST(EngineRetention, LooksOnceInEachInterval) {
