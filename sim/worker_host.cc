@@ -19,7 +19,9 @@ agent::Input register_result(agent::CallId call, const CallResult& result) {
   }
   if (const auto* body = std::get_if<core::ReplyBody>(&result)) {
     if (const auto* yes = std::get_if<core::Registered>(body)) {
-      return agent::RegisterAnswer{call, agent::RegisterAccepted{yes->term, yes->lease}};
+      return agent::RegisterAnswer{
+          call,
+          agent::RegisterAccepted{yes->term, yes->lease, yes->heartbeat_interval, yes->self_fence}};
     }
     const auto* no = std::get_if<core::Refusal>(body);
     if (no && no->kind == core::RefusalKind::kStaleIncarnation && no->incarnation) {

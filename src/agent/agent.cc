@@ -26,7 +26,7 @@ Outbox Agent::on(Input input, Instant now) {
 
 void Agent::notice_gap() {
   auto* serving = std::get_if<Serving>(&session_);
-  if (serving == nullptr || now_ - *last_on_ <= config_.heartbeat_interval * 2) return;
+  if (serving == nullptr || now_ - *last_on_ <= serving->beat * 2) return;
   REACHED("agent: back after a gap");
   serving->unsure_since = now_;
 }
@@ -113,7 +113,7 @@ Instant Agent::tasks_until() const {
 
 Instant Agent::next_wake() const {
   if (!last_on_ || std::holds_alternative<Idle>(session_) || exited()) return kNever;
-  Instant wake = std::min(*last_on_ + config_.heartbeat_interval, go_by_.value_or(kNever));
+  Instant wake = std::min(*last_on_ + beat(), go_by_.value_or(kNever));
   if (!released_) wake = std::min(wake, release_at_);
   if (!contact_.may_call(*last_on_)) wake = std::min(wake, contact_.not_before());
   if (const auto* serving = std::get_if<Serving>(&session_)) {

@@ -25,8 +25,10 @@
 namespace vortex::agent {
 
 // How long a worker that leaves and has nothing running any more tries to say its last words. With
-// nothing to report it goes as soon as nobody answers.
+// nothing to report it goes as soon as nobody answers: a controller that is frozen has them in its
+// socket, and the supervisor tells as well.
 constexpr Duration kLastWordsLongest = seconds(2);
+constexpr Duration kGoodbyeLongest = millis(500);
 
 class Agent {
  public:
@@ -73,7 +75,8 @@ class Agent {
   bool take_orders(Serving& serving, SyncReply& reply);
   bool take_assignment(Assignment assignment);
   void end_session(bool superseded);
-  Duration fence_after(Duration lease) const;
+  Duration fence_after(const Serving& serving, Duration lease) const;
+  Duration beat() const;  // H of the session, or the own one without a session
 
   // calls.cc: what is sent.
   void send_register(Registering& registering);

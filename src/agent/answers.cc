@@ -58,7 +58,13 @@ void Agent::on_registered(const Call& call, const RegisterAccepted& accepted) {
   // A session counts its replies from one, so the acknowledgement starts anew as well.
   Serving serving;
   serving.alive_at = call.sent;
-  serving.fence_after = fence_after(accepted.lease);
+  serving.lease_granted = accepted.lease;
+  serving.fence_told = accepted.self_fence;
+  serving.beat = config_.heartbeat_interval;
+  if (accepted.heartbeat_interval > Duration{}) {
+    serving.beat = std::min(serving.beat, accepted.heartbeat_interval);
+  }
+  serving.fence_after = fence_after(serving, accepted.lease);
   serving.poll_not_before = now_;
   session_ = serving;
 }
@@ -94,7 +100,7 @@ void Agent::on_reply(Serving& serving, const Call& call, SyncReply& reply) {
   contact_.succeeded(call.to);
   serving.heard = true;
   serving.alive_at = std::max(serving.alive_at, call.sent);
-  serving.fence_after = fence_after(reply.lease);
+  serving.fence_after = fence_after(serving, reply.lease);
   if (now_ >= serving.fence_at() && !reply.assignments.empty()) {
     REACHED("agent: reply too late to start anything");
   }
@@ -206,11 +212,19 @@ void Agent::on_no_answer(const Call& call, const CallFailed& failed) {
 }
 
 // With F + tick + K <= 0.95 L the processes are gone before the lease can end, also when the
-// controller grants a shorter lease than this worker was set up for.
-Duration Agent::fence_after(Duration lease) const {
+// controller grants a shorter lease than this worker was set up for. The controller's own F counts
+// on its own K, which comes with every assignment and is kept to where it is the shorter one.
+Duration Agent::fence_after(const Serving& serving, Duration lease) const {
   if (lease <= Duration{}) return config_.self_fence;
-  const Duration safe = lease * 95 / 100 - config_.kill_time - config_.tick;
+  const Duration by_own_kill = lease * 95 / 100 - config_.kill_time - config_.tick;
+  const Duration shorter_by = std::max(serving.lease_granted - lease, Duration{});
+  const Duration safe = std::max(by_own_kill, serving.fence_told - config_.tick - shorter_by);
   return std::clamp(safe, Duration{}, config_.self_fence);
+}
+
+Duration Agent::beat() const {
+  const auto* serving = std::get_if<Serving>(&session_);
+  return serving != nullptr ? serving->beat : config_.heartbeat_interval;
 }
 
 }  // namespace vortex::agent

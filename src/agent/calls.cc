@@ -65,7 +65,7 @@ void Agent::send_report(Serving& serving) {
   SyncRequest request = new_request(serving, call.id);
   request.reports = reports_.send_with(call.id, config_.report_bytes_max);
   const bool list = unconfirmed || leaving_ == Leaving::kGone || !serving.listed_at ||
-                    now_ - *serving.listed_at >= config_.heartbeat_interval;
+                    now_ - *serving.listed_at >= serving.beat;
   if (list) {
     request.held = held_.list();
     serving.listed_at = now_;
@@ -76,7 +76,7 @@ void Agent::send_report(Serving& serving) {
                              .channel = call.channel,
                              .call = call.id,
                              .request = std::move(request),
-                             .time_limit = report_time_limit(config_.heartbeat_interval)});
+                             .time_limit = report_time_limit(serving.beat)});
 }
 
 // Waits for a report call in flight, never the reverse: so the call that carries reports is always
@@ -84,7 +84,7 @@ void Agent::send_report(Serving& serving) {
 void Agent::send_poll(Serving& serving) {
   if (serving.poll || serving.report || leaving_ == Leaving::kGone) return;
   if (!contact_.may_call(now_) || now_ < serving.poll_not_before) return;
-  const Duration beat = config_.heartbeat_interval;
+  const Duration beat = serving.beat;
   // After trouble, or near the self-fence, a quick answer is worth more than a parked call.
   const bool hurry = contact_.in_trouble() || serving.fence_at() - now_ < beat * 3 / 2;
   const Call call{.id = next_call(), .to = contact_.callee(), .sent = now_, .leaving = leaving_};

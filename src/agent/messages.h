@@ -31,6 +31,8 @@ struct Start {};
 struct RegisterAccepted {
   Term term;
   Duration lease;
+  Duration heartbeat_interval = {};  // H and F of the controller; zero: not told
+  Duration self_fence = {};
 };
 struct RegisterRefused {  // a life of this worker with this or a later incarnation is known
   Incarnation current;

@@ -37,7 +37,10 @@ struct Serving {
   std::optional<Call> poll;
   std::optional<Call> report;
   ReplyMark ack;
-  Instant alive_at;             // when the newest call that got a good answer was sent
+  Instant alive_at;        // when the newest call that got a good answer was sent
+  Duration lease_granted;  // with the registration, and what the controller told then
+  Duration fence_told;
+  Duration beat;                // H, or less when the controller's is
   Duration fence_after;         // F, or less when the granted lease asks for it
   bool heard = false;           // this session has had a good answer
   bool fenced = false;          // F has passed since alive_at

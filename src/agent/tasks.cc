@@ -117,7 +117,8 @@ void Agent::release_all() {
 void Agent::judge_leaving() {
   const bool silent = held_.empty() && reports_.empty();
   if (held_.with_processes() > 0 || !(silent || released_)) return go_by_.reset();
-  if (!go_by_) go_by_ = now_ + kLastWordsLongest;
+  const Duration longest = silent ? kGoodbyeLongest : kLastWordsLongest;
+  go_by_ = std::min(go_by_.value_or(kNever), now_ + longest);
   if (now_ < *go_by_ && !(silent && contact_.all_failed())) return;
   REACHED("agent: left without being heard");
   exit(Exit::How::kDrained);

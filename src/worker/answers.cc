@@ -75,7 +75,9 @@ std::expected<agent::Input, NoAnswer> read_register_answer(agent::CallId call,
   if (result && is_good(*result)) {
     const auto reply = codec::read_register_reply(result->body);
     if (!reply) return std::unexpected(not_understood(reply.error()));
-    return agent::RegisterAnswer{call, agent::RegisterAccepted{reply->term, reply->lease}};
+    return agent::RegisterAnswer{
+        call, agent::RegisterAccepted{reply->term, reply->lease, reply->heartbeat_interval,
+                                      reply->self_fence}};
   }
   if (result && result->status == 409) {
     const Complaint complaint = read_complaint(*result);

@@ -23,7 +23,7 @@ namespace vortex::worker {
 namespace {
 
 constexpr std::size_t kSentAtOnce = 100;
-constexpr Duration kCallLimit = seconds(5);
+constexpr Duration kCallLimit = seconds(2);
 constexpr Duration kRetryMin = millis(50);
 constexpr Duration kRetryMax = seconds(10);
 // On disk: `vxjournal1 <id> <number of the last entry>`, then `<number> <JSON>` a line.

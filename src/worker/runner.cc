@@ -202,6 +202,7 @@ void Runner::join_groups(const Packet& packet) {
 Runner::Turn Runner::take_fence(const Order& order, Packet& packet) {
   fence_ = Fence::open(std::move(packet.fds[0]));
   fence_grace_ = millis(order.grace_ms);
+  fence_armed_ = false;
   fence_timer_.reset(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
   return fence_timer_ ? Turn::kGoOn : Turn::kEnd;
 }

@@ -54,6 +54,12 @@ void SlotHost::notice_limits(const std::string& text) {
   config.notice(LogLevel::kWarn, text);
 }
 
+void SlotHost::notice_fault(const std::string& text) {
+  if (text == told_fault) return;
+  told_fault = text;
+  config.notice(LogLevel::kWarn, fmt::format("a task could not be started here: {}", text));
+}
+
 bool SlotHost::suspects(TaskId task) {
   if (runner_losses.size() >= kLossesKept && !runner_losses.contains(task)) runner_losses.clear();
   return ++runner_losses[task] > kLossesExcused;
@@ -102,6 +108,7 @@ std::optional<Slot::Fault> Slot::begin() {
   int write_end = -1;
   if (auto fault = open_output(write_end)) return fault;
   const Fd closed_here(write_end);
+  set_fence_grace(task.launch.kill_grace);
   link_->start_task(task.launch.attempt, texts_, write_end);
   return std::nullopt;
 }
@@ -135,7 +142,8 @@ std::optional<Slot::Fault> Slot::begin_runner() {
   link_ = std::move(*link);
   link_->join(group_.entrances());
   if (config.root >= 0) link_->set_root(config.root);
-  if (config.fence >= 0) link_->set_fence(config.fence, config.kill_grace);
+  fence_grace_ = config.kill_grace;
+  if (config.fence >= 0) link_->set_fence(config.fence, fence_grace_);
   if (host_.record.file() >= 0) link_->set_record(host_.record.file(), number_);
   host_.record.set({.slot = number_, .role = SlotRecord::Role::kRunner},
                    {.pid = link_->pid(), .from = before, .until = boot_clock_now()});
@@ -163,6 +171,7 @@ void Slot::could_not_start(Fault fault) {
   if (files_ && !files_->is_untouched()) files_->clean_up();
   const Attempt attempt = task_->launch.attempt;
   task_.reset();
+  if (fault.whose == Whose::kWorker) host_.notice_fault(fault.text);
   host_.ended(*this,
               agent::ProcessCouldNotStart{attempt, fault.code, std::move(fault.text), fault.whose});
 }
@@ -174,6 +183,17 @@ void Slot::not_started_in_time() {
   const Attempt attempt = task_->launch.attempt;
   task_.reset();
   host_.ended(*this, agent::ProcessExited{attempt, agent::Killed{agent::Killed::By::kFence}});
+}
+
+// The assignment's grace counts where it is the shorter one: the fence that the controller told
+// relies on it.
+void Slot::set_fence_grace(Duration wanted) {
+  const ExecutorConfig& config = host_.config;
+  const Duration own = config.kill_grace;
+  const Duration grace = wanted > Duration{} ? std::min(wanted, own) : own;
+  if (config.fence < 0 || grace == fence_grace_) return;
+  fence_grace_ = grace;
+  link_->set_fence(config.fence, grace);
 }
 
 void Slot::kill(Duration grace) {

@@ -43,11 +43,13 @@ struct SlotHost {
   SlotRecord record;
   std::vector<std::string> environment;
   bool told_of_limits = false;
+  std::string told_fault = {};
   std::map<TaskId, std::uint32_t> runner_losses = {};  // of tasks that lost theirs here
   std::optional<boost::asio::thread_pool> janitor;     // removes folders; made when it is needed
 
   void remove_folder(std::string folder);
   void notice_limits(const std::string& text);
+  void notice_fault(const std::string& text);  // of this worker; the same one only once in a row
   // A runner was lost under this task. True: so often that the task must have had a hand in it.
   bool suspects(TaskId task);
 };
@@ -82,6 +84,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
   void start(Launch launch);
   void kill(Duration grace);
   // Somebody has stopped its runner: continues it.
+  void set_fence_grace(Duration wanted);
   void wake_runner();
   // Tells what is new in the files of the task.
   void look_at_files();
@@ -134,6 +137,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
 
   SlotHost& host_;
   std::uint32_t number_;
+  Duration fence_grace_;  // what the runner was given
   SlotGroup group_;
   std::optional<SlotFiles> files_;
   std::shared_ptr<RunnerLink> link_;

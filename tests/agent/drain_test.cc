@@ -150,7 +150,9 @@ TEST_F(Drain, A02_IdleWorkerDoesNotWaitForACallThatNobodyAnswers) {
   join();
   feed(DrainRequested{});
   expect_report();
-  advance(kLastWordsLongest);
+  advance(kGoodbyeLongest - micros(1));
+  expect_nothing();
+  advance(micros(1));
   expect_exit(Exit::How::kDrained);
 }
 
@@ -158,7 +160,7 @@ TEST_F(Drain, A02_RegisterThatNobodyAnswersDoesNotHoldALeavingWorker) {
   feed(Start{});
   expect<SendRegister>();
   feed(DrainRequested{});
-  advance(kLastWordsLongest);
+  advance(kGoodbyeLongest);
   expect_exit(Exit::How::kDrained);
 }
 

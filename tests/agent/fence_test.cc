@@ -69,6 +69,25 @@ TEST_F(Fence, TasksMayRunATickBeyondTheFenceWhoeverKeepsIt) {
   EXPECT_EQ(agent.tasks_until(), Instant{});
 }
 
+// A worker with the usual settings (K 15 s, F 40 s) and a controller with the tuning `testing`.
+TEST_F(Fence, V08_ControllerWithFasterTimingsIsFollowed) {
+  feed(Start{});
+  const auto call = expect<SendRegister>();
+  feed(RegisterAnswer{call.call, RegisterAccepted{term, seconds(5), millis(500), millis(2500)}});
+  poll = expect_poll();
+  EXPECT_EQ(poll.request.wait, millis(500)) << "its beat";
+  const Instant sent = now;
+  SyncReply short_lease = reply();
+  short_lease.lease = seconds(5);
+  Assignment& given = short_lease.assignments.emplace_back();
+  given.attempt = attempt(1);
+  answer(poll, short_lease);
+  expect<StartProcess>();
+  EXPECT_GE(agent.tasks_until(), sent + seconds(2)) << "time enough for three beats";
+  EXPECT_LE(agent.tasks_until(), sent + millis(2500)) << "as the controller told";
+  expect_poll();
+}
+
 TEST_F(Fence, TaskThatItsRunnerFencedIsReleasedByAWorkerThatWakesUp) {
   join();
   run_task(attempt(1));
