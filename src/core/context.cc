@@ -151,6 +151,7 @@ void Context::write_worker(WorkerIx ix) {
   row.times_lost = w.times_lost;
   row.lost_lately = w.lost_lately;
   row.end_told = w.end_told;
+  row.drain_within = w.drain_within;
 }
 
 void Context::write_rows() {

@@ -142,6 +142,7 @@ class Digest {
     hash_.add(worker.times_lost);
     for (const Instant at : worker.lost_lately) hash_.add(static_cast<std::uint64_t>(at.us));
     hash_.add(worker.end_told.value);
+    hash_.add(worker.drain_within ? static_cast<std::uint64_t>(worker.drain_within->us) + 1 : 0);
     add(worker.held);
   }
 

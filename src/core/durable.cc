@@ -237,14 +237,14 @@ class Comparison {
   }
 
   // Left out: how far it is trusted and heard (trust, heard_at, lost_pending: a full lease anew);
-  // its session with the term that ended (last_seq to has_news, slots, offers); drain_within, which
-  // the worker itself keeps once it was told; abnormal, a row of bad luck that a new term forgives.
+  // its session with the term that ended (last_seq to has_news, slots, offers); abnormal, a row of
+  // bad luck that a new term forgives.
   void compare(const Worker& a, const Worker& b) {
     const auto& [info, incarnation, state, trust, cordoned, registered_once, dirty, retired,
                  registered_at, last_heartbeat, heartbeat_written, heard_at, times_lost,
-                 lost_lately, end_told, lost_pending, last_seq, last_reply, parked, answering,
-                 stale_to_tell, drain_within, has_news, slots, held, leaked, used, profile,
-                 last_grant, offer_key, to_serve, abnormal] = a;
+                 lost_lately, end_told, drain_within, lost_pending, last_seq, last_reply,
+                 drain_sent_in, parked, answering, stale_to_tell, has_news, slots, held, leaked,
+                 used, profile, last_grant, offer_key, to_serve, abnormal] = a;
     if (!(*info == *b.info)) tell("info", "what it registered with", "something else");
     same("incarnation", incarnation, b.incarnation);
     same("state", state, b.state);
@@ -256,6 +256,7 @@ class Comparison {
     same("times_lost", times_lost, b.times_lost);
     same("lost_lately", lost_lately, b.lost_lately);
     same("end_told", end_told, b.end_told);
+    same("drain_within", drain_within, b.drain_within);
     same("held tasks", held.size, b.held.size);
     same("cpu in use", used.cpu_milli, b.used.cpu_milli);
     same("memory in use", used.memory_bytes, b.used.memory_bytes);

@@ -34,6 +34,7 @@ void restore_worker(Context& cx, const WorkerRow& row) {
   worker.times_lost = row.times_lost;
   worker.lost_lately = row.lost_lately;
   worker.end_told = row.end_told;
+  worker.drain_within = row.drain_within;
   worker.heard_at = cx.judged;
   if (planted(PlantedBug::kOutageRuleOff) && row.last_heartbeat != kNever) {
     worker.heard_at = cx.state.clock.judged(row.last_heartbeat);

@@ -129,9 +129,13 @@ void name_reported(Context& cx, WorkerIx ix, const std::vector<Report>& reports)
   }
 }
 
-// Something the worker, by what it has acknowledged, cannot know yet.
-bool owes_word(Context& cx, const Worker& worker, const ReplyMark& ack) {
-  const std::uint64_t known = ack.term == cx.state.term ? ack.reply : 0;
+// Something the worker, by what it has acknowledged, cannot know yet. One that leaves by itself
+// need not be told, unless an operator gave it less time.
+bool owes_word(Context& cx, const Worker& worker, const SyncRequest& body) {
+  const std::uint64_t known = body.ack.term == cx.state.term ? body.ack.reply : 0;
+  const bool drains = worker.state == WorkerState::kDraining &&
+                      (body.leaving == Leaving::kNo || worker.drain_within);
+  if (drains && (worker.drain_sent_in == 0 || known < worker.drain_sent_in)) return true;
   for (TaskIx t = worker.held.head; t.valid(); t = cx.task(t).links.next) {
     const Grant& grant = *cx.task(t).grant();
     const bool stopping = grant.stop != StopReason::kNone;
@@ -153,7 +157,7 @@ void begin_answer(Context& cx, WorkerIx ix, const Sync& command) {
   }
   worker.answering = ParkedSync{command.request, body.seq, cx.judged + wait};
   // A report wants to be acknowledged, not to wait.
-  if (wait == Duration{} || !body.reports.empty() || owes_word(cx, worker, body.ack)) {
+  if (wait == Duration{} || !body.reports.empty() || owes_word(cx, worker, body)) {
     worker.has_news = true;
   }
   cx.calling.push_back(ix);
@@ -212,7 +216,10 @@ SyncReply make_reply(Context& cx, WorkerIx ix) {
   }
   out.stale = std::exchange(worker.stale_to_tell, {});
   out.drain = worker.state == WorkerState::kDraining;
-  if (out.drain) out.drain_within = worker.drain_within;
+  if (out.drain) {
+    out.drain_within = worker.drain_within;
+    if (worker.drain_sent_in == 0) worker.drain_sent_in = worker.last_reply;
+  }
   return out;
 }
 

@@ -54,18 +54,19 @@ struct Worker {
   Instant last_heartbeat = kNever;
   Instant heartbeat_written = kNever;
   Judged heard_at;
-  std::uint32_t times_lost = 0;      // never goes back
-  std::vector<Instant> lost_lately;  // the newest losses, oldest first
-  Incarnation end_told;              // the newest life whose end is in the monitor log
-  bool lost_pending = false;         // its lease ended, but the brake holds the reclaim back
+  std::uint32_t times_lost = 0;          // never goes back
+  std::vector<Instant> lost_lately;      // the newest losses, oldest first
+  Incarnation end_told;                  // the newest life whose end is in the monitor log
+  std::optional<Duration> drain_within;  // what an operator allowed
+  bool lost_pending = false;             // its lease ended, but the brake holds the reclaim back
 
   // Session. Forgotten with the term: a new leader starts counting replies anew.
   std::uint64_t last_seq = 0;
   std::uint64_t last_reply = 0;
+  std::uint64_t drain_sent_in = 0;  // the first reply that told of a drain as it is now; 0: none
   std::optional<ParkedSync> parked;
   std::optional<ParkedSync> answering;  // the call of this step, answered at its end
   std::vector<Attempt> stale_to_tell;
-  std::optional<Duration> drain_within;  // what an operator allowed
   bool has_news = false;  // something to tell: the parked call is answered at the end of the step
 
   // Capacity.

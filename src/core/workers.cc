@@ -68,6 +68,7 @@ void begin_session(Context& cx, WorkerIx ix, const RegisterWorker& command) {
   worker.abnormal.clear();
   worker.stale_to_tell.clear();
   worker.drain_within.reset();
+  worker.drain_sent_in = 0;
   worker.profile = cx.state.ready.profile(command.info);
   set_worker_state(cx, ix, WorkerState::kRegistering);
   cx.touch(ix);
@@ -256,7 +257,11 @@ void on_drain_worker(Context& cx, const DrainWorker& command) {
   if (!is_present(cx.worker(ix).state)) {
     return cx.refuse(command.request, RefusalKind::kWrongState, "the worker is gone");
   }
-  if (command.within) cx.worker(ix).drain_within = command.within;
+  if (command.within && command.within != cx.worker(ix).drain_within) {
+    cx.worker(ix).drain_within = command.within;
+    cx.worker(ix).drain_sent_in = 0;
+    cx.touch(ix);
+  }
   begin_drain(cx, ix);
   tell_news(cx, ix);
   cx.reply(command.request, Done{});

@@ -116,8 +116,9 @@ struct WorkerRow {  // key: info->id
   Instant registered_at;
   Instant last_heartbeat;  // kNever: none yet
   std::uint32_t times_lost = 0;
-  std::vector<Instant> lost_lately = {};  // the newest losses, oldest first
-  Incarnation end_told = {};              // the newest life whose end is in the monitor log
+  std::vector<Instant> lost_lately = {};      // the newest losses, oldest first
+  Incarnation end_told = {};                  // the newest life whose end is in the monitor log
+  std::optional<Duration> drain_within = {};  // what an operator allowed
 };
 
 struct MachineRow {  // key: id

@@ -34,6 +34,7 @@ class Durable : public LifeTest {
     d = take_and_start(w);
     poll_with_progress(w);
     ask_done(CancelTask{{}, d.task});
+    ask_done(DrainWorker{{}, w.id(), seconds(10)});
     image = mirror.image();
   }
 
@@ -85,6 +86,7 @@ TEST_F(Durable, WhatTheRowsLoseIsNamed) {
       {"worker 'gone': times_lost", [&] { i.workers.front().times_lost = 0; }},
       {"worker 'gone': lost_lately", [&] { i.workers.front().lost_lately.clear(); }},
       {"worker 'gone': end_told", [&] { i.workers.front().end_told = {}; }},
+      {"worker 'w': drain_within", [&] { i.workers.back().drain_within.reset(); }},
       {"run r1: paused", [&] { i.runs.at(0).run.paused = true; }},
       {"run r1: timeout_at", [&] { i.runs.at(0).run.timeout_at = kNever; }},
       {"task r1-L0-2: ready_at", [&] { row_of(2).ready_at = {}; }},

@@ -116,6 +116,31 @@ TEST_F(Recovery, A02_DeadlineOfADrainReachesTheWorkerOfThatSession) {
   EXPECT_EQ(w.drain_within, seconds(10)) << "a second order without one does not lift it";
 }
 
+TEST_F(Recovery, A02_DeadlineOfADrainOutlivesAControllerThatNobodyHeard) {
+  ignore_comings_and_goings();
+  ignore({EventKind::kWorkerDraining});
+  Hand& w = join("w");
+  submit({node("a")});
+  take_and_start(w);
+  hush(w);
+  reload();
+  ask_done(DrainWorker{{}, w.id(), seconds(10)});
+  EXPECT_EQ(w.drain_within, std::nullopt) << "no call of it is open: it cannot know yet";
+  reload();
+  w.silent = false;
+  poll(w);
+  EXPECT_EQ(w.drain_within, seconds(10));
+  EXPECT_EQ(w.poll, RequestId{}) << "it was told at once, not when its call had waited long enough";
+  hush(w);
+  reload();
+  ask_done(DrainWorker{{}, w.id(), seconds(5)});
+  reload();
+  w.silent = false;
+  w.leaving = Leaving::kDraining;
+  poll(w);
+  EXPECT_EQ(w.drain_within, seconds(5)) << "so is one for a worker that drains already";
+}
+
 TEST_F(Recovery, V03_RecoveryIsOneTransaction) {
   ignore_comings_and_goings();
   Hand& w = join("w", 4);

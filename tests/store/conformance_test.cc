@@ -231,6 +231,7 @@ TEST_P(StoreTest, JournalsOfSupervisorsAndLossesOfWorkersAreInTheImage) {
   WorkerRow worker = worker_row("worker-1", WorkerState::kIdle);
   worker.lost_lately = {Instant{11}, Instant{22}};
   worker.end_told = {33};
+  worker.drain_within = seconds(10);
   made.rows.workers.push_back(worker);
   put(made);
   made = commit();
@@ -244,6 +245,12 @@ TEST_P(StoreTest, JournalsOfSupervisorsAndLossesOfWorkersAreInTheImage) {
   ASSERT_EQ(image->workers.size(), 1U);
   EXPECT_EQ(image->workers[0].lost_lately, worker.lost_lately);
   EXPECT_EQ(image->workers[0].end_told, (Incarnation{33}));
+  EXPECT_EQ(image->workers[0].drain_within, seconds(10));
+  made = commit();
+  worker.drain_within.reset();
+  made.rows.workers.push_back(worker);
+  put(made);
+  EXPECT_EQ(bed.writer().image()->workers[0].drain_within, std::nullopt);
 }
 
 TEST_P(StoreTest, AttemptsAreCountedPerWorkerOnce) {

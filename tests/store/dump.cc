@@ -68,10 +68,11 @@ std::string show(const AttemptRow& row) {
 std::string show(const WorkerRow& row) {
   std::string lost;
   for (const Instant at : row.lost_lately) lost += " " + when(at);
-  return fmt::format("[{}] inc={} {} suspect={} cordoned={} {} {} lost={}{} told={}",
+  return fmt::format("[{}] inc={} {} suspect={} cordoned={} {} {} lost={}{} told={} within={}",
                      show(*row.info), row.incarnation.value, to_text(row.state), row.suspect,
                      row.cordoned, when(row.registered_at), when(row.last_heartbeat),
-                     row.times_lost, lost, row.end_told.value);
+                     row.times_lost, lost, row.end_told.value,
+                     row.drain_within ? row.drain_within->us : -1);
 }
 
 std::string show(const MachineRow& row) {

@@ -183,6 +183,7 @@ void World::change_worker(Commit& commit) {
     row.times_lost = static_cast<std::uint32_t>(rng_.below(4));
     row.lost_lately.assign(row.times_lost, now_);
     row.end_told = {rng_.below(9)};
+    if (rng_.chance(500)) row.drain_within = millis(rng_.between(0, 9'000));
     commit.rows.workers.push_back(row);
   }
   commit.rows.machines.push_back({MachineId{"machine-1"}, rng_.chance(500), now_});

@@ -30,6 +30,7 @@ void bind_changing(Statement& statement, const WorkerRow& row, const std::string
       .number(row.times_lost)
       .text(lost_lately)
       .unsigned_number(row.end_told.value);
+  row.drain_within ? statement.number(row.drain_within->us) : statement.null();
 }
 
 Statement& bind_progress(Statement& statement, const std::string& name, Instant created_at,

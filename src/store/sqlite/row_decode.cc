@@ -120,6 +120,11 @@ WorkerRow take_worker(Rows& rows) {
   row.times_lost = rows.u32();
   row.lost_lately = take_times(rows);
   row.end_told = {rows.unsigned_number()};
+  if (rows.is_null()) {
+    rows.skip();
+  } else {
+    row.drain_within = Duration{rows.number()};
+  }
   info->name = rows.text();
   info->machine.text = rows.view();
   info->zone = rows.text();

@@ -2,8 +2,8 @@
 
 -- part: worker_columns
 w.id, w.state, w.last_heartbeat, w.created_at, w.incarnation, w.suspect, w.cordoned,
-w.times_lost, w.lost_lately, w.end_told, w.name, w.machine, w.zone, w.worker_group, w.address,
-w.version, w.metadata, w.slots, w.abilities
+w.times_lost, w.lost_lately, w.end_told, w.drain_within_us, w.name, w.machine, w.zone,
+w.worker_group, w.address, w.version, w.metadata, w.slots, w.abilities
 
 -- part: worker_extras
 (SELECT count(*) FROM task_instances t

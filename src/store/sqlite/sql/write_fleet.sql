@@ -2,18 +2,19 @@
 
 -- name: update_worker
 UPDATE workers SET state = ?2, last_heartbeat = ?3, created_at = ?4, incarnation = ?5,
-  suspect = ?6, cordoned = ?7, times_lost = ?8, lost_lately = ?9, end_told = ?10
+  suspect = ?6, cordoned = ?7, times_lost = ?8, lost_lately = ?9, end_told = ?10,
+  drain_within_us = ?11
 WHERE id = ?1;
 
 -- name: upsert_worker
 INSERT INTO workers (id, state, last_heartbeat, created_at, incarnation, suspect, cordoned,
-  times_lost, lost_lately, end_told, name, machine, zone, worker_group, address, version, metadata,
-  slots, abilities)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
+  times_lost, lost_lately, end_told, drain_within_us, name, machine, zone, worker_group, address,
+  version, metadata, slots, abilities)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
 ON CONFLICT (id) DO UPDATE SET state = ?2, last_heartbeat = ?3, created_at = ?4,
   incarnation = ?5, suspect = ?6, cordoned = ?7, times_lost = ?8, lost_lately = ?9, end_told = ?10,
-  name = ?11, machine = ?12, zone = ?13, worker_group = ?14, address = ?15, version = ?16,
-  metadata = ?17, slots = ?18, abilities = ?19;
+  drain_within_us = ?11, name = ?12, machine = ?13, zone = ?14, worker_group = ?15, address = ?16,
+  version = ?17, metadata = ?18, slots = ?19, abilities = ?20;
 
 -- name: write_machine
 INSERT INTO machines (id, online, since) VALUES (?1, ?2, ?3)
