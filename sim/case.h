@@ -17,7 +17,8 @@ namespace vortex::sim {
 // How a seed is read. A saved case keeps the drawing it was found with, so what is drawn later
 // changes no history of it; a file that names none is of the first.
 inline constexpr std::uint32_t kFirstDrawing = 1;
-inline constexpr std::uint32_t kPresentDrawing = 2;
+inline constexpr std::uint32_t kThirdDrawing = 3;
+inline constexpr std::uint32_t kPresentDrawing = kThirdDrawing;
 
 struct Case {
   std::uint64_t seed = 1;

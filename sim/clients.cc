@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint32_t kUntilTold = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t kFewTries = 4;
+constexpr std::uint32_t kTended = 150;  // looks of an eager operator
 
 // The first task from a drawn place on that the test likes.
 template <class Test>
@@ -27,10 +28,12 @@ const TaskRow* find_task(const Tables& tables, std::uint64_t pick, const Test& t
   return &it->second;
 }
 
-const DeadLetterRow* find_letter(const Tables& tables, std::uint64_t pick) {
+const DeadLetterRow* find_letter(const Tables& tables, std::uint64_t pick,
+                                 std::optional<RunId> of = {}) {
   std::vector<const DeadLetterRow*> open;
   for (const auto& [key, row] : tables.dead_letters()) {
-    if (row.state == DeadLetterState::kOpen) open.push_back(&row);
+    const bool wanted = !of || row.attempt.task.run == *of;
+    if (wanted && row.state == DeadLetterState::kOpen) open.push_back(&row);
   }
   return open.empty() ? nullptr : open[pick % open.size()];
 }
@@ -89,10 +92,13 @@ void Clients::submit(const Act& act) {
   if (!draft.dag.params.empty() && !other) command.params = R"({"n":2})";
   // Who has no key and is not answered dares not ask again: that might be a second run.
   const std::uint32_t tries = draft.key.empty() ? 1 : kUntilTold;
-  ask(std::move(command), other ? kFewTries : tries, [this, other](const auto* answer) {
+  ask(std::move(command), other ? kFewTries : tries, [this, other, &act](const auto* answer) {
     if (!other) --open_submits_;
     if (answer == nullptr) return;
-    if (const auto* yes = std::get_if<core::RunAccepted>(answer)) accepted(yes->run);
+    const auto* yes = std::get_if<core::RunAccepted>(answer);
+    if (yes == nullptr) return;
+    runs_.push_back(yes->run);
+    if (scene_.setup.tended == act.draft && act.kind == ActKind::kSubmit) tend(yes->run, kTended);
   });
 }
 
@@ -123,6 +129,24 @@ void Clients::act_on_task(const Act& act) {
   if (row == nullptr) return;
   if (cancels) return ask(core::CancelTask{{}, row->id}, kFewTries, {});
   ask(core::RetryTask{{}, row->id, {}}, kFewTries, {});
+}
+
+// Looks often, runs what died again at once and interrupts the run in between.
+void Clients::tend(RunId run, std::uint32_t looks) {
+  const auto& runs = scene_.store.tables().runs();
+  if (looks == 0 || scene_.faults_stopped || !runs.contains(run)) return;
+  const DeadLetterRow* letter = find_letter(scene_.store.tables(), rng_.next(), run);
+  if (letter != nullptr && rng_.chance(700)) {
+    const TaskId task = letter->attempt.task;
+    rng_.chance(500) ? ask(core::RedriveDeadLetter{{}, task, {}}, 1, {})
+                     : ask(core::RetryTask{{}, task, {}}, 1, {});
+  } else if (rng_.chance(runs.at(run).paused ? 700 : 150)) {
+    ask(core::PauseRun{{}, run, !runs.at(run).paused}, 1, {});
+  }
+  const Duration heartbeat = scene_.setup.timings.policy.heartbeat_interval;
+  const Duration wait =
+      rng_.chance(500) ? rng_.between(micros(100), millis(30)) : share(rng_, heartbeat, 10, 500);
+  scene_.agenda.after(wait, [this, run, looks] { tend(run, looks - 1); });
 }
 
 void Clients::act_on_worker(const Act& act) {
@@ -241,13 +265,14 @@ void Clients::ask(core::Command command, std::uint32_t tries, Told told) {
 
 void Clients::attempt(const ErrandPtr& errand) {
   const Duration limit = scene_.setup.timings.client_limit;
+  errand->asked_at = scene_.agenda.now();
   scene_.board.call({scene_.setup.client_host(), errand->controller, errand->command, limit},
                     [this, errand](const CallResult& result) { again(errand, result); });
 }
 
 void Clients::again(const ErrandPtr& errand, const CallResult& result) {
   if (const auto* body = std::get_if<core::ReplyBody>(&result)) {
-    scene_.recorder.fact(ClientTold{errand->command, *body});
+    scene_.recorder.fact(ClientTold{errand->command, *body, errand->asked_at});
     if (errand->told) errand->told(body);
     return;
   }

@@ -35,6 +35,7 @@ class Clients {
     core::Command command;
     std::uint32_t tries = 0;  // left
     std::uint32_t controller = 0;
+    Instant asked_at = {};
     Told told;
   };
   using ErrandPtr = std::shared_ptr<Errand>;
@@ -49,7 +50,7 @@ class Clients {
   void check_attempt(const Act& act);
   void submit_wrong(const Act& act);
   void ask_nonsense(const Act& act);
-  void accepted(RunId run) { runs_.push_back(run); }
+  void tend(RunId run, std::uint32_t looks);
 
   Scene& scene_;
   Rng rng_;

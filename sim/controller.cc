@@ -46,6 +46,7 @@ engine::EngineConfig Controller::engine_config() {
   config.leader_lease = timings.leader_lease;
   config.leader_pace = timings.leader_lease;
   config.commit_stalled = timings.store_stalled;
+  if (const auto& keep = scene_.setup.retention) config.retention_interval = keep->interval;
   config.seed = rng_.next();
   config.observe = [this](const core::Command& command, const core::Effects& effects) {
     note_step(command, effects);
@@ -171,7 +172,7 @@ void Controller::enqueue(core::Command command) {
 void Controller::take_turn_soon() {
   if (turn_due_) return;
   turn_due_ = true;
-  scene_.agenda.after(rng_.between(micros(5), micros(500)), process_.mine([this] {
+  scene_.agenda.after(rng_.between(micros(5), scene_.setup.turn_max), process_.mine([this] {
     turn_due_ = false;
     take_turn();
   }));
@@ -215,11 +216,18 @@ bool Controller::carry_out(engine::Orders orders) {
   return true;
 }
 
+// One with slow turns takes its time for the next slice of a long piece of work as well.
+Duration Controller::turn_takes_least() {
+  const Duration most = scene_.setup.turn_max;
+  return most > kTurnMax ? rng_.between(micros(5), most) : micros(1);
+}
+
 void Controller::arm_wake() {
   const Instant now = scene_.agenda.now();
   const Instant wanted = engine_->next_wake();
+  const Instant soonest = now + turn_takes_least();
   const Instant when =
-      wanted <= boot_now() ? now + micros(1) : std::max(clock_.true_at(wanted), now + micros(1));
+      wanted <= boot_now() ? soonest : std::max(clock_.true_at(wanted), now + micros(1));
   if (wake_at_ > now && wake_at_ <= when) return;
   wake_at_ = when;
   scene_.agenda.at(when, process_.mine([this, when] {

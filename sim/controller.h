@@ -75,6 +75,7 @@ class Controller : public Callee {
   void feed(engine::Input input);
   bool carry_out(engine::Orders orders);
   void arm_wake();
+  Duration turn_takes_least();
   void end_process();
   void note_step(const core::Command& command, const core::Effects& effects);
   void check_now_and_then();

@@ -56,8 +56,8 @@ void Controller::perform(const lead::TryAcquire& order) {
   const auto serve = [tell_answer, order](SimStore& store) -> SimStore::Answer {
     Answer answer = lead::Unavailable{};
     if (!store.is_full()) {
-      if (const auto term = store.acquire(order.me, order.lease)) {
-        answer = lead::Won{*term, store.database_now()};
+      if (const auto won = store.acquire(order.me, order.lease)) {
+        answer = lead::Won{won->term, won->database_now};
       } else {
         const LeaderRow& row = store.leader();
         answer = lead::HeldByOther{row.holder, row.expires_at - store.database_now()};
@@ -158,8 +158,20 @@ void Controller::perform(const engine::ReadRun& order) {
   scene_.store.ask({host_, serve, failed, failed});
 }
 
-// Nothing is forgotten here yet.
-void Controller::perform(const engine::FindExpirable&) {}
+void Controller::perform(const engine::FindExpirable& order) {
+  const auto& keep = scene_.setup.retention;
+  if (!keep) return;
+  using Runs = std::vector<ExpiredRun>;
+  const auto tell_found =
+      telling([term = order.term](const Runs& runs) { return engine::Expirable{term, runs}; });
+  const auto serve = [tell_found, keep, now = order.now](SimStore& store) -> SimStore::Answer {
+    const Runs runs = store.tables().expirable(*keep, now);
+    const bool more = !store.is_full() && store.sweep(keep->sweep_rows);
+    if (runs.empty() && !more) return [] {};
+    return [tell_found, runs] { tell_found(runs); };
+  };
+  scene_.store.ask({host_, serve, [] {}, [] {}});
+}
 
 void Controller::perform(const engine::TakeSlice& order) {
   check_thoroughly();

@@ -39,6 +39,11 @@ std::uint64_t if_policy(const Setup& setup, const Test& test) {
   return test(setup.timings.policy, core::Policy{}) ? 1 : 0;
 }
 
+template <auto Member>
+std::uint64_t differs(const Setup& setup) {
+  return setup.timings.policy.*Member != core::Policy{}.*Member ? 1 : 0;
+}
+
 template <ActKind Kind>
 std::uint64_t count_acts(const Setup& setup) {
   return static_cast<std::uint64_t>(std::ranges::count(setup.acts, Kind, &Act::kind));
@@ -52,179 +57,44 @@ std::uint64_t count_faults(const Setup& setup) {
 }
 
 constexpr Feature kFeatures[] = {
-    {"setting", "worker_lease", "19-no-early-silence",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.worker_lease != d.worker_lease;
-       });
-     }},
+    {"setting", "worker_lease", "19-no-early-silence", differs<&core::Policy::worker_lease>},
     {"setting", "heartbeat_interval", "19-no-early-silence",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.heartbeat_interval != d.heartbeat_interval;
-       });
-     }},
-    {"setting", "kill_time", "08-no-two-processes",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.kill_time != d.kill_time;
-       });
-     }},
-    {"setting", "self_fence", "08-no-two-processes",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.self_fence != d.self_fence;
-       });
-     }},
+     differs<&core::Policy::heartbeat_interval>},
+    {"setting", "kill_time", "08-no-two-processes", differs<&core::Policy::kill_time>},
+    {"setting", "self_fence", "08-no-two-processes", differs<&core::Policy::self_fence>},
     {"setting", "scheduled_timeout", "13-not-started-counts",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.scheduled_timeout != d.scheduled_timeout;
-       });
-     }},
-    {"setting", "execution_timeout", "27-all-ends",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.execution_timeout != d.execution_timeout;
-       });
-     }},
-    {"setting", "stale_after", "27-all-ends",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.stale_after != d.stale_after;
-       });
-     }},
-    {"setting", "stale_for_all", "reload-knows-all",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.stale_for_all != d.stale_for_all;
-       });
-     }},
-    {"setting", "reconnect_grace", "19-no-early-silence",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.reconnect_grace != d.reconnect_grace;
-       });
-     }},
-    {"setting", "worker_queue_ttl", "27-all-ends",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.worker_queue_ttl != d.worker_queue_ttl;
-       });
-     }},
-    {"setting", "keep_away", "27-all-ends",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.keep_away != d.keep_away;
-       });
-     }},
-    {"setting", "partition_lease", "23-leases-apart",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.partition_lease != d.partition_lease;
-       });
-     }},
-    {"setting", "sweep", "19-no-early-silence",
-     [](const Setup& s) {
-       return if_policy(
-           s, [](const auto& p, [[maybe_unused]] const auto& d) { return p.sweep != d.sweep; });
-     }},
+     differs<&core::Policy::scheduled_timeout>},
+    {"setting", "execution_timeout", "27-all-ends", differs<&core::Policy::execution_timeout>},
+    {"setting", "stale_after", "27-all-ends", differs<&core::Policy::stale_after>},
+    {"setting", "stale_for_all", "reload-knows-all", differs<&core::Policy::stale_for_all>},
+    {"setting", "reconnect_grace", "19-no-early-silence", differs<&core::Policy::reconnect_grace>},
+    {"setting", "worker_queue_ttl", "27-all-ends", differs<&core::Policy::worker_queue_ttl>},
+    {"setting", "keep_away", "27-all-ends", differs<&core::Policy::keep_away>},
+    {"setting", "partition_lease", "23-leases-apart", differs<&core::Policy::partition_lease>},
+    {"setting", "sweep", "19-no-early-silence", differs<&core::Policy::sweep>},
     {"setting", "health_check_interval", "21-status-true",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.health_check_interval != d.health_check_interval;
-       });
-     }},
-    {"setting", "reconcile_interval", "21-status-true",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.reconcile_interval != d.reconcile_interval;
-       });
-     }},
-    {"setting", "retain_workers", "reload-knows-all",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.retain_workers != d.retain_workers;
-       });
-     }},
+     differs<&core::Policy::health_check_interval>},
+    {"setting", "reconcile_interval", "21-status-true", differs<&core::Policy::reconcile_interval>},
+    {"setting", "retain_workers", "reload-knows-all", differs<&core::Policy::retain_workers>},
     {"setting", "retain_leases", "23-leases-apart reload-knows-all",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.retain_leases != d.retain_leases;
-       });
-     }},
-    {"setting", "cordon_after", "15-blame-only-started",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.cordon_after != d.cordon_after;
-       });
-     }},
+     differs<&core::Policy::retain_leases>},
+    {"setting", "cordon_after", "15-blame-only-started", differs<&core::Policy::cordon_after>},
     {"setting", "never_started_limit", "13-not-started-counts",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.never_started_limit != d.never_started_limit;
-       });
-     }},
-    {"setting", "release_limit", "13-attempts-add-up",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.release_limit != d.release_limit;
-       });
-     }},
-    {"setting", "brake_fleet_min", "19-no-early-silence",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.brake_fleet_min != d.brake_fleet_min;
-       });
-     }},
+     differs<&core::Policy::never_started_limit>},
+    {"setting", "release_limit", "13-attempts-add-up", differs<&core::Policy::release_limit>},
+    {"setting", "brake_fleet_min", "19-no-early-silence", differs<&core::Policy::brake_fleet_min>},
     {"setting", "brake_permille_per_minute", "19-no-early-silence",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.brake_permille_per_minute != d.brake_permille_per_minute;
-       });
-     }},
-    {"setting", "bulk_tasks_per_step", "27-all-ends",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.bulk_tasks_per_step != d.bulk_tasks_per_step;
-       });
-     }},
+     differs<&core::Policy::brake_permille_per_minute>},
+    {"setting", "bulk_tasks_per_step", "27-all-ends", differs<&core::Policy::bulk_tasks_per_step>},
     {"setting", "spread_from_tasks", "18-ledger-complete",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.spread_from_tasks != d.spread_from_tasks;
-       });
-     }},
-    {"setting", "flapping_losses", "reload-knows-all",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.flapping_losses != d.flapping_losses;
-       });
-     }},
-    {"setting", "flapping_window", "reload-knows-all",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.flapping_window != d.flapping_window;
-       });
-     }},
+     differs<&core::Policy::spread_from_tasks>},
+    {"setting", "flapping_losses", "reload-knows-all", differs<&core::Policy::flapping_losses>},
+    {"setting", "flapping_window", "reload-knows-all", differs<&core::Policy::flapping_window>},
     {"setting", "checkpoint_bytes_max", "26-nonsense-refused reload-knows-all",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.checkpoint_bytes_max != d.checkpoint_bytes_max;
-       });
-     }},
+     differs<&core::Policy::checkpoint_bytes_max>},
     {"setting", "upload_bytes_max", "26-nonsense-refused",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.upload_bytes_max != d.upload_bytes_max;
-       });
-     }},
-    {"setting", "outputs_bytes_max", "03-one-result",
-     [](const Setup& s) {
-       return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
-         return p.outputs_bytes_max != d.outputs_bytes_max;
-       });
-     }},
+     differs<&core::Policy::upload_bytes_max>},
+    {"setting", "outputs_bytes_max", "03-one-result", differs<&core::Policy::outputs_bytes_max>},
     {"setting", "retry.max_retries", "13-attempts-add-up",
      [](const Setup& s) {
        return if_policy(s, [](const auto& p, [[maybe_unused]] const auto& d) {
@@ -253,6 +123,12 @@ constexpr Feature kFeatures[] = {
        return s.timings.self_fence + s.timings.agent_tick + p.kill_time ==
               p.worker_lease * 95 / 100;
      }},
+    {"setting", "finished runs kept for a while", "01-submit-kept 02-one-key-one-run",
+     [](const Setup& s) -> std::uint64_t {
+       return s.retention && s.retention->runs_for > Duration{};
+     }},
+    {"setting", "finished runs kept up to a number", "01-submit-kept 02-one-key-one-run",
+     [](const Setup& s) -> std::uint64_t { return s.retention && s.retention->runs_max > 0; }},
     {"DAG", "trigger all_success", "09-needs-met 10-hopeless-is-skipped",
      [](const Setup& s) {
        return count_nodes(s, [](const NodeSpec& n) {
@@ -514,6 +390,10 @@ constexpr Feature kFeatures[] = {
     {"client", "submit a DAG that cannot run", "26-nonsense-refused",
      count_acts<ActKind::kSubmitWrong>},
     {"client", "a malformed call", "26-nonsense-refused", count_acts<ActKind::kMalformed>},
+    {"client", "watches over a large map", "35-map-complete 37-placed-right",
+     [](const Setup& s) -> std::uint64_t { return s.tended.has_value(); }},
+    {"controller", "turns that take up to 20 ms", "08-no-two-processes reload-knows-all",
+     [](const Setup& s) -> std::uint64_t { return s.turn_max > kTurnMax; }},
     {"fault", "slow-links", "04-fenced-results", count_faults<FaultKind::kSlowLinks>},
     {"fault", "lossy-links", "01-submit-kept", count_faults<FaultKind::kLossyLinks>},
     {"fault", "repeated-requests", "03-one-result", count_faults<FaultKind::kRepeatedRequests>},
@@ -547,6 +427,7 @@ constexpr Feature kFeatures[] = {
     {"fault", "wall-jump", "08-no-two-processes", count_faults<FaultKind::kWallJump>},
     {"fault", "twin", "07-epoch-starts-once", count_faults<FaultKind::kTwin>},
     {"fault", "controller-stop", "26-ok-is-durable", count_faults<FaultKind::kControllerStop>},
+    {"fault", "store-clock-jump", "05-epochs-grow", count_faults<FaultKind::kStoreClockJump>},
 };
 
 constexpr std::array<CommandFeature, kCommands> kCommandFeatures{{
@@ -577,7 +458,8 @@ constexpr std::array<CommandFeature, kCommands> kCommandFeatures{{
     {"KeepCheckpoint", "26-ok-is-durable reload-knows-all"},
     {"StoreHealth", "19-no-early-silence", "by the controller, when a commit stalls"},
     {"SelfCheckResult", "19-no-early-silence", "by the controller, while its brake holds"},
-    {"ForgetKey", "02-one-key-one-run", "not drawn: the simulated store removes no run"},
+    {"ForgetRun", "01-submit-kept 02-one-key-one-run reload-knows-all",
+     "by the controller, when the store lets a run go"},
     {"DeleteWorker", "26-ok-is-durable reload-knows-all"},
     {"NoteFindings", "21-status-true", "not drawn: nothing may be found"},
     {"Tick", "27-all-ends", "by the controller, all the time"},

@@ -21,6 +21,8 @@ void draw_workload(Setup& setup, Rng rng);
 // What came with the second drawing, put upon what the first has drawn.
 void draw_more_timings(Setup& setup, Rng rng);
 void draw_more(Setup& setup, Rng rng);
+// What came with the third.
+void draw_third(Setup& setup, Rng rng);
 
 // Draws that recur.
 inline Duration permille_of(Duration d, std::int64_t permille) { return {d.us * permille / 1000}; }

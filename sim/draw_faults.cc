@@ -57,6 +57,9 @@ void aim(Fault& fault, const Setup& setup, Rng& rng) {
       fault.a = pick(rng, setup.controllers + setup.machines);
       fault.b = pick(rng, 7200);  // seconds, an hour back to an hour ahead
       break;
+    case FaultKind::kStoreClockJump:
+      fault.b = pick(rng, 2000);  // permille of what it jumps by, from back to ahead
+      break;
     case FaultKind::kMassLoss:
       fault.b = pick(rng, 1000);  // how they vanish
       break;

@@ -75,7 +75,9 @@ HostClock draw_clock(Setup& setup, Rng& rng, std::int64_t ppm_max) {
 
 void draw_switches(Setup& setup, const Case& c, Rng& rng) {
   setup.on.assign(kFaultKinds, false);
-  const std::size_t known = c.drawing > kFirstDrawing ? kFaultKinds : kFaultKindsOfFirstDrawing;
+  const std::size_t known = c.drawing >= kThirdDrawing   ? kFaultKinds
+                            : c.drawing == kFirstDrawing ? kFaultKindsOfFirstDrawing
+                                                         : kFaultKindsOfSecondDrawing;
   for (std::size_t i = 0; i < known; ++i) setup.on[i] = rng.chance(500);
   if (setup.scenario != Scenario::kSwarm) direct_switches(setup, rng);
 }
@@ -192,6 +194,7 @@ Setup draw_setup(const Case& c) {
   Rng frame = root.fork(7);
   const Rng slack = root.fork(8);
   Rng more = root.fork(9);
+  const Rng third = root.fork(10);
   const bool draws_more = c.drawing > kFirstDrawing;
   setup.scenario = draw_scenario(c, frame);
   const std::int64_t leases = frame.between(5, 12);
@@ -211,6 +214,7 @@ Setup draw_setup(const Case& c) {
   }
   draw_workload(setup, workload);
   if (draws_more) draw_more(setup, more.fork(2));
+  if (c.drawing >= kThirdDrawing) draw_third(setup, third);
   leave_out(setup, c);
   return setup;
 }

@@ -43,6 +43,7 @@ struct HashFact {
     for (const auto& row : f.rows.dead_letters) add(row.attempt);
     for (const auto& row : f.rows.leases) add(row.holder.text), add(row.epoch.value);
     for (const auto& event : f.events) add(static_cast<std::uint64_t>(event.kind));
+    for (const RunId run : f.expired) add(run.value);
   }
   void operator()(const TermBegan& f) const { add(f.term.value), add(f.term_now); }
   void operator()(const OutageEnded& f) const { add(f.term.value), add(f.term_now); }

@@ -207,7 +207,7 @@ std::string describe(const core::Command& command) {
           [](const SelfCheckResult& c) {
             return std::string(c.well ? "self-check well" : "self-check unwell");
           },
-          [](const ForgetKey& c) { return "forget " + c.idempotency_key; },
+          [](const ForgetRun& c) { return "forget run " + to_text(c.run); },
           [](const Tick&) { return std::string("tick"); },
       },
       command);

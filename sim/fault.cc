@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, kFaultKinds> kFaultNames{
     "store-full",       "controller-crash", "controller-pause",  "worker-crash",
     "worker-pause",     "worker-drain",     "supervisor-crash",  "host-crash",
     "mass-loss",        "forged-hint",      "wall-jump",         "twin",
-    "controller-stop",
+    "controller-stop",  "store-clock-jump",
 };
 
 constexpr std::array<std::string_view, kScenarios> kScenarioNames{

@@ -49,11 +49,15 @@ enum class FaultKind : std::uint8_t {
   kTwin,  // a second life is started while the first stands still with its supervisor gone
   // Since the second drawing.
   kControllerStop,  // asked to leave, and started again later
+  // Since the third.
+  kStoreClockJump,  // the database's clock, which judges the lease to lead
   kCount,
 };
 inline constexpr std::size_t kFaultKinds = static_cast<std::size_t>(FaultKind::kCount);
 inline constexpr std::size_t kFaultKindsOfFirstDrawing =
     static_cast<std::size_t>(FaultKind::kControllerStop);
+inline constexpr std::size_t kFaultKindsOfSecondDrawing =
+    static_cast<std::size_t>(FaultKind::kStoreClockJump);
 inline constexpr FaultKind kFirstTimedFault = FaultKind::kCutOneWay;
 
 // `a` and `b` name whom it hits; what they count depends on the kind.

@@ -26,6 +26,7 @@ struct Committed {
   Instant term_now;
   RowBatch rows;
   std::vector<Event> events;
+  std::vector<RunId> expired = {};  // finished runs that are forgotten with it, and their keys
 };
 
 // A controller took the lead with what it loaded; its grace for silent workers starts here.
@@ -45,6 +46,7 @@ struct OutageEnded {
 struct ClientTold {
   core::Command command;
   core::ReplyBody answer;
+  Instant asked_at = {};  // true time of the call that was answered
 };
 struct ClientInDoubt {  // no answer: it may or may not have happened
   core::Command command;

@@ -62,6 +62,17 @@ struct NodeTraits {
   Duration writes_every;                 // zero: writes no output
 };
 
+inline constexpr Duration kTurnMax = micros(500);  // of a controller that is not busy
+
+// How much of what is finished the store keeps, and how it forgets the rest.
+struct RunRetention {
+  Duration runs_for;           // since a run finished; zero: no such limit
+  std::uint64_t runs_max = 0;  // finished runs; zero: no such limit
+  Duration interval;           // how often the leader looks
+  std::uint32_t at_once = 1;   // runs that are forgotten in one commit
+  std::uint32_t sweep_rows = 1;
+};
+
 struct RunDraft {
   DagSpec dag;
   std::vector<NodeTraits> traits;  // by position in dag.nodes
@@ -137,6 +148,10 @@ struct Setup {
   std::uint32_t unsent_permille = 0;  // answers that some assignment cannot leave with
   Instant faults_end;
   bool heals_all = false;  // nothing is left broken when the faults end
+  // Since the third drawing.
+  std::optional<RunRetention> retention;  // unset: no run is ever forgotten
+  Duration turn_max = kTurnMax;           // what a controller is told waits so long for its turn
+  std::optional<std::uint32_t> tended;    // this draft's run is watched over by an eager operator
 
   bool is_on(FaultKind kind) const { return on[static_cast<std::size_t>(kind)]; }
   // Hosts: controllers first, then machines, then the clients and the store.

@@ -20,7 +20,8 @@ SimStore::SimStore(Agenda& agenda, Network& network, Recorder& recorder, const S
       recorder_(recorder),
       setup_(setup),
       strength_(setup.store),
-      rng_(rng) {}
+      rng_(rng),
+      clock_(setup.store_clock) {}
 
 void SimStore::commit(HostId from, std::shared_ptr<const engine::Batch> batch,
                       const CommitDone& done) {
@@ -88,16 +89,19 @@ CommitOutcome SimStore::apply(const engine::Batch& batch) {
   if (fenced && !planted(PlantedBug::kTwoControllersRecover)) return CommitOutcome::kFenced;
   if (fulls_ > 0) return CommitOutcome::kFull;
   if (rng_.chance(strength_.abort_permille)) return CommitOutcome::kRefused;
+  newest_ = std::max(newest_, commit.now);
   tables_.apply(commit.rows);
-  recorder_.fact(Committed{commit.term, commit.now, commit.rows, batch.events});
+  tables_.forget(commit.expired);
+  recorder_.fact(Committed{commit.term, commit.now, commit.rows, batch.events, commit.expired});
   return CommitOutcome::kCommitted;
 }
 
-std::optional<Term> SimStore::acquire(const ControllerId& who, Duration lease) {
+std::optional<SimStore::Tenure> SimStore::acquire(const ControllerId& who, Duration lease) {
   const bool held = !leader_.holder.empty() && leader_.expires_at > database_now();
   if (held && leader_.holder != who) return std::nullopt;
   leader_ = {who, leader_.term.next(), database_now() + lease};
-  return leader_.term;
+  newest_ = std::max(newest_ + micros(1), database_now());
+  return Tenure{leader_.term, newest_};
 }
 
 bool SimStore::renew(Term term, Duration lease) {

@@ -62,13 +62,20 @@ class SimStore {
   void ask(Question question);
 
   const Tables& tables() const { return tables_; }
+  // Rows of forgotten runs go, some at a time. True: there are more.
+  bool sweep(std::uint32_t rows) { return tables_.sweep(rows); }
   // The row of the lease to lead. A full disk takes no new row.
-  std::optional<Term> acquire(const ControllerId& who, Duration lease);  // unset: held by another
+  struct Tenure {
+    Term term;
+    Instant database_now;  // never goes back, whatever the clock does
+  };
+  std::optional<Tenure> acquire(const ControllerId& who, Duration lease);  // unset: held by another
   bool renew(Term term, Duration lease);  // false: the row has another term
   void free_lease(Term term);             // its holder released it, or its session ended
   const LeaderRow& leader() const { return leader_; }
   std::function<void()> on_free;  // tells those who wait for the lease
-  Instant database_now() const { return setup_.store_clock.boot(agenda_.now()); }
+  // What its clock shows; leases to lead are judged by it.
+  Instant database_now() const { return clock_.wall(agenda_.now()); }
   bool is_full() const { return fulls_ > 0; }
   bool is_writable() const { return outages_ == 0 && stalls_ == 0 && fulls_ == 0; }
 
@@ -78,6 +85,7 @@ class SimStore {
   void stall(bool on);
   void full(bool on);
   void cut_sessions() { ++session_; }
+  void jump_clock(Duration by) { clock_.jump_wall(by); }
   void heal();
 
  private:
@@ -100,6 +108,8 @@ class SimStore {
   Rng rng_;
   Tables tables_;
   LeaderRow leader_;
+  HostClock clock_;
+  Instant newest_;  // later than all that was ever committed or given to a term
   std::uint32_t outages_ = 0;
   Outage outage_how_ = Outage::kRefuses;
   std::uint32_t stalls_ = 0;

@@ -1,5 +1,7 @@
 #include "sim/tables.h"
 
+#include <algorithm>
+
 namespace vortex::sim {
 
 void Tables::apply(const RowBatch& rows) {
@@ -44,6 +46,60 @@ void Tables::apply_task_data(const TaskDataRow& row) {
   if (kept.uploaded && kept.uploaded->number == 0) kept.uploaded.reset();
 }
 
+void Tables::forget(std::span<const RunId> runs) {
+  for (const RunId run : runs) {
+    const auto found = runs_.find(run);
+    if (found == runs_.end() || found->second.state == RunState::kRunning) continue;
+    runs_.erase(found);
+    doomed_.insert(run);
+  }
+}
+
+std::vector<ExpiredRun> Tables::expirable(const RunRetention& keep, Instant now) const {
+  std::vector<const RunRow*> finished;
+  for (const auto& [id, row] : runs_) {
+    if (row.state != RunState::kRunning) finished.push_back(&row);
+  }
+  std::ranges::stable_sort(finished, {}, &RunRow::finished_at);
+  const bool counts = keep.runs_max > 0 && finished.size() > keep.runs_max;
+  const std::size_t too_many = counts ? finished.size() - keep.runs_max : 0;
+  std::vector<ExpiredRun> expired;
+  for (const RunRow* row : finished) {
+    const bool too_old = keep.runs_for > Duration{} && row->finished_at < now - keep.runs_for;
+    if ((!too_old && expired.size() >= too_many) || expired.size() >= keep.at_once) break;
+    expired.push_back({row->id, row->request ? row->request->idempotency_key : ""});
+  }
+  return expired;
+}
+
+bool Tables::sweep(std::uint32_t rows) {
+  while (!doomed_.empty()) {
+    const RunId run = *doomed_.begin();
+    rows -= sweep_run(run, rows);
+    if (rows == 0) return true;
+    doomed_.erase(run);
+  }
+  return false;
+}
+
+std::uint32_t Tables::sweep_run(RunId run, std::uint32_t budget) {
+  std::uint32_t left = budget;
+  const auto sweep_table = [&left](auto& table, auto at, const auto& is_of_run) {
+    while (left > 0 && at != table.end() && is_of_run(at->first)) at = table.erase(at), --left;
+  };
+  const auto of_task = [run](const TaskId& id) { return id.run == run; };
+  const auto of_attempt = [run](const Attempt& attempt) { return attempt.task.run == run; };
+  const TaskId first{run, 0};
+  sweep_table(attempts_, attempts_.lower_bound({first, {}}), of_attempt);
+  sweep_table(task_data_, task_data_.lower_bound(first), of_task);
+  sweep_table(dead_letters_, dead_letters_.lower_bound({first, {}}), of_attempt);
+  for (auto at = recovery_items_.begin(); left > 0 && at != recovery_items_.end();) {
+    at->first.second.run == run ? void((at = recovery_items_.erase(at), --left)) : void(++at);
+  }
+  sweep_table(tasks_, tasks_.lower_bound(first), of_task);
+  return budget - left;
+}
+
 StoreImage Tables::image() const {
   StoreImage image;
   image.counters = counters_;
@@ -59,7 +115,8 @@ StoreImage Tables::image() const {
   for (const auto& [id, row] : queues_) image.queues.push_back(row);
   for (const auto& [id, row] : journals_) image.journals.push_back(row);
   for (const auto& [id, row] : dead_letters_) {
-    if (row.state == DeadLetterState::kOpen) image.dead_letters.push_back(row);
+    const bool kept = !doomed_.contains(row.attempt.task.run);
+    if (row.state == DeadLetterState::kOpen && kept) image.dead_letters.push_back(row);
   }
   return image;
 }

@@ -7,16 +7,28 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "model/commit.h"
 #include "model/rows.h"
+#include "sim/setup.h"
 
 namespace vortex::sim {
 
 class Tables {
  public:
   void apply(const RowBatch& rows);
+  // Finished runs leave with their keys at once, and with their other rows when they are swept.
+  void forget(std::span<const RunId> runs);
+  // Removes rows of forgotten runs, at most so many. True: there are more.
+  bool sweep(std::uint32_t rows);
+
+  // Finished runs that need not be kept, oldest first.
+  std::vector<ExpiredRun> expirable(const RunRetention& keep, Instant now) const;
 
   // All that a new leader needs.
   StoreImage image() const;
@@ -37,6 +49,7 @@ class Tables {
  private:
   void apply_runs(const RowBatch& rows);
   void apply_task_data(const TaskDataRow& row);
+  std::uint32_t sweep_run(RunId run, std::uint32_t budget);
 
   std::map<RunId, RunRow> runs_;
   std::map<TaskId, TaskRow> tasks_;
@@ -50,6 +63,7 @@ class Tables {
   std::map<PartitionKey, PartitionLeaseRow> leases_;
   std::map<std::string, QueueRow> queues_;
   std::map<std::string, JournalRow> journals_;
+  std::set<RunId> doomed_;  // forgotten, with rows that are still to be swept
   CounterRow counters_;
   std::uint32_t live_runs_ = 0;
 };

@@ -53,6 +53,7 @@ class World {
   void strike_most(const Fault& fault, bool on);
   void forge_hint(const Fault& fault, bool on);
   void start_twin(const Fault& fault);
+  void jump_store_clock(const Fault& fault);
   void jump_wall(const Fault& fault);
   // world_heal.cc
   void heal();

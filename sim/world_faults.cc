@@ -21,6 +21,8 @@ void World::begin_fault(const Fault& fault) {
   switch (fault.kind) {
     case FaultKind::kWallJump:
       return jump_wall(fault);
+    case FaultKind::kStoreClockJump:
+      return jump_store_clock(fault);
     case FaultKind::kMassLoss:
       return strike_most(fault, true);
     case FaultKind::kForgedHint:
@@ -170,6 +172,12 @@ void World::start_twin(const Fault& fault) {
     }
   });
   replaced_.push_back(std::move(old));
+}
+
+// Up to three leases to lead back, or ahead; now and then an hour ahead.
+void World::jump_store_clock(const Fault& fault) {
+  const Duration by = setup_.timings.leader_lease * (3 * (std::int64_t{fault.b} - 1000)) / 1000;
+  scene_->store.jump_clock(fault.b % 10 == 0 && by > Duration{} ? hours(1) : by);
 }
 
 void World::jump_wall(const Fault& fault) {

@@ -158,6 +158,8 @@ Duration World::bound_for_liveness() const {
       bound += longest_for(setup_, node, draft.traits[n]) * task_count(node);
     }
   }
+  // A clock that was set back keeps a dead leader in its place for as long.
+  if (setup_.is_on(FaultKind::kStoreClockJump)) bound += setup_.timings.leader_lease * 12;
   const auto fleet = static_cast<std::int64_t>(workers_.size());
   if (fleet >= policy.brake_fleet_min) {
     const std::int64_t per_worker_us = minutes(1).us * 1000 / policy.brake_permille_per_minute;

@@ -259,12 +259,15 @@ class NonsenseRefused : public Checker {
     if (told == nullptr) return;
     if (std::holds_alternative<core::Refusal>(told->answer)) return;
     if (std::holds_alternative<SyncRefusal>(told->answer)) return;
+    asked_at_ = told->asked_at;
     std::visit([&](const auto& command) { accepted(picture, command); }, told->command);
   }
 
  private:
   template <class Command>
   void accepted(const Picture& picture, const Command& command) {
+    if constexpr (requires { command.task.run; }) check_kept(picture, command.task.run);
+    if constexpr (requires { command.run; }) check_kept(picture, command.run);
     if constexpr (requires { command.task; }) {
       if (picture.tasks().find(command.task) == nullptr) {
         violated("{} is unknown, but a command about it was accepted", say(command.task));
@@ -279,6 +282,10 @@ class NonsenseRefused : public Checker {
                  say(command.partition));
       }
     }
+  }
+  void check_kept(const Picture& picture, RunId run) {
+    if (picture.forgotten_at(run) >= asked_at_) return;
+    violated("run {} was forgotten before a command about it was sent, and accepted", to_text(run));
   }
   void accepted(const Picture&, const core::SubmitRun& submit) {
     const auto* spec = std::get_if<DagSpec>(&submit.dag);
@@ -304,6 +311,8 @@ class NonsenseRefused : public Checker {
     if (command.uploaded.bytes <= policy().upload_bytes_max) return;
     violated("a checkpoint of {} bytes was kept", command.uploaded.bytes);
   }
+
+  Instant asked_at_;  // of the answer being checked
 };
 
 }  // namespace

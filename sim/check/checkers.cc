@@ -25,7 +25,7 @@ Checkers::Checkers(const core::Policy& policy) : policy_(policy) {
 
 void Checkers::fact(Instant true_time, const Fact& fact) {
   findings_.set_time(true_time);
-  picture_.apply(fact);
+  picture_.apply(true_time, fact);
   for (const auto& checker : checkers_) checker->fact(picture_, true_time, fact);
 }
 

@@ -9,7 +9,8 @@ namespace vortex::sim {
 
 namespace {
 
-// 5: epochs only grow: per task, per lease, per worker's life, and of the leadership itself.
+// 5: epochs only grow: per task, per lease, per worker's life, and of the leadership itself, whose
+// clock never goes back either.
 class EpochsGrow : public Checker {
  public:
   explicit EpochsGrow(const CheckerTools& tools) : Checker("05-epochs-grow", tools) {}
@@ -42,6 +43,11 @@ class EpochsGrow : public Checker {
                newest_.value);
     }
     newest_ = std::max(newest_, commit.term);
+    if (commit.term_now < clock_) {
+      violated("the clock of term {} went back from {} to {}", commit.term.value, say(clock_),
+               say(commit.term_now));
+    }
+    clock_ = std::max(clock_, commit.term_now);
   }
 
   void check_task(const RowChange<TaskRow>& change) {
@@ -70,6 +76,7 @@ class EpochsGrow : public Checker {
   std::set<Term> began_;
   std::set<WorkerId> forgotten_;
   Term newest_;
+  Instant clock_;  // of the newest commit
 };
 
 }  // namespace

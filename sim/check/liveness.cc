@@ -38,8 +38,8 @@ class AllEnds : public Checker {
     const RunNodes* nodes = picture.nodes(run.id);
     if (run.state == RunState::kRunning || run.ending != RunEnding::kNone) return;
     if (nodes == nullptr || nodes->nodes_open() == 0) return;
-    violated("run {} became {} with {} nodes still to run", to_text(run.id), to_text(run.state),
-             nodes->nodes_open());
+    violated("run {} became {} with {} nodes still to run: {}", to_text(run.id), to_text(run.state),
+             nodes->nodes_open(), first_open(picture, run.id));
   }
 
   static std::set<RunId> runs_on_paused_queues(const Picture& picture) {

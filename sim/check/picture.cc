@@ -48,13 +48,15 @@ bool is_new_grant(const RowChange<TaskRow>& change) {
          change.before->epoch != change.after->epoch;
 }
 
-void Picture::apply(const Fact& fact) {
-  if (const auto* commit = std::get_if<Committed>(&fact)) return apply_commit(*commit);
+void Picture::apply(Instant true_time, const Fact& fact) {
+  if (const auto* commit = std::get_if<Committed>(&fact)) {
+    return apply_commit(true_time, *commit);
+  }
   if (const auto* started = std::get_if<ProcessStarted>(&fact)) return start_process(*started);
   if (const auto* ended = std::get_if<ProcessEnded>(&fact)) return end_process(*ended);
 }
 
-void Picture::apply_commit(const Committed& commit) {
+void Picture::apply_commit(Instant true_time, const Committed& commit) {
   begin_commit();
   put_rows(commit.rows);
   for (const auto& change : runs_.changes()) {
@@ -67,6 +69,7 @@ void Picture::apply_commit(const Committed& commit) {
   note_grants(commit.rows);
   note_ended();
   note_acts(commit);
+  for (const RunId run : commit.expired) forgotten_.try_emplace(run, true_time);
 }
 
 void Picture::begin_commit() {
@@ -163,6 +166,11 @@ void Picture::note_acts(const Committed& commit) {
     const bool redriven = change.after->state == DeadLetterState::kRedriven;
     if (redriven && acted_on_.contains(task)) revived_in_.insert(task.run);
   }
+}
+
+Instant Picture::forgotten_at(RunId run) const {
+  const auto found = forgotten_.find(run);
+  return found == forgotten_.end() ? kNever : found->second;
 }
 
 const RunNodes* Picture::nodes(RunId run) const {

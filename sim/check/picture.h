@@ -40,7 +40,7 @@ struct AttemptProcesses {
 
 class Picture {
  public:
-  void apply(const Fact& fact);
+  void apply(Instant true_time, const Fact& fact);
 
   const RowTable<RunId, RunRow>& runs() const { return runs_; }
   const RowTable<TaskId, TaskRow>& tasks() const { return tasks_; }
@@ -54,6 +54,10 @@ class Picture {
   const RowTable<PartitionKey, PartitionLeaseRow>& leases() const { return leases_; }
   const RowTable<std::string, QueueRow>& queues() const { return queues_; }
   const Holdings& holdings() const { return holdings_; }
+
+  // When a commit let go of this finished run, in true time; kNever: not yet. Its rows stay here.
+  Instant forgotten_at(RunId run) const;
+  bool any_forgotten() const { return !forgotten_.empty(); }
 
   const RunNodes* nodes(RunId run) const;  // null: no such run
   // The definition of a task; null when its run or node is not known.
@@ -74,7 +78,7 @@ class Picture {
   bool any_process_told() const { return !process_of_.empty(); }
 
  private:
-  void apply_commit(const Committed& commit);
+  void apply_commit(Instant true_time, const Committed& commit);
   void begin_commit();
   void put_rows(const RowBatch& rows);
   void end_forgotten(const RowBatch& rows);
@@ -95,6 +99,7 @@ class Picture {
   RowTable<Attempt, DeadLetterRow> dead_letters_;
   RowTable<PartitionKey, PartitionLeaseRow> leases_;
   RowTable<std::string, QueueRow> queues_;
+  std::map<RunId, Instant> forgotten_;
   Holdings holdings_;
   std::map<RunId, RunNodes> nodes_;
   std::map<Attempt, Holder> grants_;

@@ -65,12 +65,14 @@ class MapComplete : public CommitChecker {
     const RunNodes* nodes = picture.nodes(run.id);
     if (nodes == nullptr || run.ending != RunEnding::kNone) return;
     for (std::uint32_t n = 0; n < nodes->plan().nodes.size(); ++n) {
-      const std::uint32_t made = nodes->node(n).made;
+      const auto& node = nodes->node(n);
+      const std::uint32_t made = node.made;
       const std::uint32_t wanted = nodes->plan().nodes[n].tasks;
-      if (!nodes->plan().node_spec(n).map || made == wanted || nodes->map_stopped(n)) continue;
-      if (made == 0 && nodes->node(n).end == NodeEnd::kSkipped) continue;
-      violated("run {} has ended with {} of {} items of its map '{}'", to_text(run.id), made,
-               wanted, nodes->plan().node_spec(n).name);
+      if (!nodes->plan().node_spec(n).map || nodes->map_stopped(n)) continue;
+      if (made == 0 && node.end == NodeEnd::kSkipped) continue;
+      if (made == wanted && node.skipped == 0) continue;
+      violated("run {} has ended with {} of {} items of its map '{}', {} of them skipped",
+               to_text(run.id), made, wanted, nodes->plan().node_spec(n).name, node.skipped);
     }
   }
 };

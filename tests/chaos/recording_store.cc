@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "tests/chaos/event_lines.h"
 
 namespace vortex::chaos {
 
@@ -14,13 +15,23 @@ void History::began(const store::Won& won) {
 void History::committed(const Commit& commit) {
   const std::lock_guard lock(guard_);
   ++commits_;
-  checkers_.fact(boot_clock_now(), sim::Committed{commit.term, commit.now, commit.rows, {}});
+  auto events = read_events(commit.events);
+  if (!events) unreadable_.push_back(events.error());
+  sim::Committed fact{commit.term, commit.now, commit.rows, {}, commit.expired};
+  if (events) fact.events = *std::move(events);
+  std::erase_if(fact.events, [this](const Event& event) { return left_out_.contains(event.kind); });
+  checkers_.fact(boot_clock_now(), fact);
+}
+
+void History::leave_out(EventKind kind) {
+  const std::lock_guard lock(guard_);
+  left_out_.insert(kind);
 }
 
 std::vector<std::string> History::violations() {
   const std::lock_guard lock(guard_);
   checkers_.finish(boot_clock_now());
-  std::vector<std::string> all;
+  std::vector<std::string> all = unreadable_;
   for (const sim::Violation& violation : checkers_.violations()) {
     all.push_back(violation.invariant + ": " + violation.detail);
   }

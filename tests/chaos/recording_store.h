@@ -3,12 +3,13 @@
 // history checkers, so that a real controller with real workers is judged by
 // the same rules as the simulated one.
 //
-// Only commits and terms are told: what processes did is read from what they
-// wrote themselves. The checkers are fed on the committer's thread;
-// violations() is for after the end.
+// Commits, with the log as it is stored, and terms are told: what processes did
+// is read from what they wrote themselves. The checkers are fed on the
+// committer's thread; violations() is for after the end.
 
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,12 +25,16 @@ class History {
 
   void began(const store::Won& won);
   void committed(const Commit& commit);
+  // From here on the checkers are not shown events of this kind: they must notice.
+  void leave_out(EventKind kind);
   std::vector<std::string> violations();
   std::uint64_t commits() const { return commits_; }
 
  private:
   std::mutex guard_;
   sim::Checkers checkers_;
+  std::set<EventKind> left_out_;
+  std::vector<std::string> unreadable_;
   std::uint64_t commits_ = 0;
 };
 

@@ -70,6 +70,7 @@ class Stage {
   std::string url() const { return controller_->url(); }
   bool wait_until(const std::function<bool()>& holds, Duration limit) const;
 
+  History& history() { return *history_; }
   // Stops workers and controller, then judges the history.
   std::vector<std::string> finish();
 

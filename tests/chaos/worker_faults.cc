@@ -4,7 +4,7 @@
 //
 //   chaos_workers --program PATH --scene
 //   storm|task|freeze|freeze_workers|freeze_hosts|stopped_runner|killed_runner|
-//   poison|vanish|flood|drain [--size N]
+//   poison|vanish|flood|drain|untold [--size N]
 //
 // Closes with `scene=NAME broken=B`; exit 1 when B is not 0. --size is the
 // strength of the fault: kills of the storm, megabytes of the flood.
@@ -421,6 +421,19 @@ void drain(const Options& options, Findings& findings) {
   findings.add(stage.finish());
 }
 
+// Who checks the checkers: a history that lacks an event is not believed.
+void untold(const Options& options, Findings& findings) {
+  Stage stage(config_for(options, 1, 1));
+  stage.history().leave_out(EventKind::kTaskStarted);
+  const RunId run = stage.submit(dag_of("untold", {Stage::task("t", "true")}));
+  const auto end = stage.wait_for_end(run, seconds(30));
+  findings.expect(end && end->state == RunState::kCompleted, "the run has not completed");
+  const std::vector<std::string> found = stage.finish();
+  const bool noticed = std::ranges::any_of(
+      found, [](const std::string& what) { return what.starts_with("36-events-tell-all"); });
+  findings.expect(noticed, "nobody noticed that the starts of tasks are not in the log");
+}
+
 int run(const Options& options) {
   fmt::print("seed {}\n", options.seed);
   const std::map<std::string, void (*)(const Options&, Findings&)> scenes{
@@ -434,7 +447,8 @@ int run(const Options& options) {
       {"poison", poison},
       {"vanish", vanish},
       {"flood", flood},
-      {"drain", drain}};
+      {"drain", drain},
+      {"untold", untold}};
   Findings findings;
   scenes.at(options.scene)(options, findings);
   return findings.report(options);
@@ -450,9 +464,9 @@ int main(int argc, char** argv) {
   app.add_option("--program", options.program, "The vortex to test")->required();
   app.add_option("--scene", options.scene)
       ->required()
-      ->check(
-          CLI::IsMember({"storm", "task", "freeze", "freeze_workers", "freeze_hosts",
-                         "stopped_runner", "killed_runner", "poison", "vanish", "flood", "drain"}));
+      ->check(CLI::IsMember({"storm", "task", "freeze", "freeze_workers", "freeze_hosts",
+                             "stopped_runner", "killed_runner", "poison", "vanish", "flood",
+                             "drain", "untold"}));
   app.add_option("--size", options.size);
   app.add_option("--seed", options.seed);
   CLI11_PARSE(app, argc, argv);

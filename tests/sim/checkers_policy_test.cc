@@ -113,8 +113,10 @@ TEST(RunEndChecker, RunThatGoesOnWithNothingLeft) {
   EXPECT_THAT(ended(TaskState::kCompleted, RunState::kRunning), Contains("31-run-end-follows"));
 }
 
-// A map of three items of which the first so many are made, and completed.
-std::set<std::string> map_that_made(std::uint32_t items) {
+// A map of three items of which the first so many are made, and completed; the rest is not there,
+// or skipped.
+enum class Rest : std::uint8_t { kNotMade, kSkipped };
+std::set<std::string> map_that_made(std::uint32_t items, Rest rest = Rest::kNotMade) {
   Story s;
   NodeSpec spec = node("a");
   spec.map = MapSpec{};
@@ -131,10 +133,15 @@ std::set<std::string> map_that_made(std::uint32_t items) {
     s.complete({run, i});
     s.commit();
   }
+  for (std::uint32_t i = items; i < 3 && rest == Rest::kSkipped; ++i) s.skip({run, i});
   s.end_run(run, RunState::kCompleted);
   s.run(run).levels_passed = 1;
   s.commit();
   return s.broken();
+}
+
+TEST(MapChecker, MapThatDidNotStopSkipsNone) {
+  EXPECT_TRUE(map_that_made(2, Rest::kSkipped).contains("35-map-complete"));
 }
 
 TEST(MapChecker, MapMakesAllOfItsItems) {

@@ -55,6 +55,7 @@ class Story {
   void revive(TaskId id);
   RecoveryId lose(const WorkerId& worker, Evidence evidence);
   void end_run(RunId id, RunState state) { run(id).state = state; }
+  void forget(RunId id) { next_.expired.push_back(id); }
 
   // Submitted, queued, granted, started and committed: one task that runs on a worker.
   TaskId running_task(const WorkerId& worker, const DagSpec& spec = dag({node("a")}));

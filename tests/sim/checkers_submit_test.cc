@@ -71,6 +71,78 @@ TEST(KeyChecker, SameAnswerTwiceIsClean) {
   EXPECT_EQ(s.report(), "");
 }
 
+// A run with this key that completed and was forgotten.
+RunId forgotten_run(Story& s, const std::string& key) {
+  const RunId run = s.submit(dag({node("a")}), key);
+  s.queue({run, 0});
+  s.commit();
+  s.grant({run, 0}, s.join("w1"));
+  s.start({run, 0});
+  s.commit();
+  s.complete({run, 0});
+  s.end_run(run, RunState::kCompleted);
+  s.commit();
+  s.pass(seconds(1));
+  s.forget(run);
+  s.commit();
+  return run;
+}
+
+TEST(KeyChecker, KeyOfAForgottenRunIsFree) {
+  Story s;
+  const RunId run = forgotten_run(s, "k");
+  // Asked while it was there, and told late.
+  s.tell(ClientTold{submit_with("k"), core::RunAccepted{run, true}, s.now - seconds(1)});
+  const RunId second = s.submit(dag({node("a")}), "k");
+  s.commit();
+  s.tell(ClientTold{submit_with("k"), core::RunAccepted{second, false}, s.now});
+  EXPECT_EQ(s.report(), "");
+}
+
+TEST(KeyChecker, KeyThatIsNeverReleased) {
+  Story s;
+  const RunId run = forgotten_run(s, "k");
+  s.pass(seconds(1));
+  s.tell(ClientTold{submit_with("k"), core::RunAccepted{run, true}, s.now});
+  EXPECT_THAT(s.broken(), ElementsAre("02-one-key-one-run"));
+}
+
+TEST(KeyChecker, KeyReleasedWhileItsRunIsKept) {
+  Story s;
+  forgotten_run(s, "k");
+  s.submit(dag({node("a")}), "k");
+  s.submit(dag({node("a")}), "k");
+  s.commit();
+  EXPECT_THAT(s.broken(), ElementsAre("02-one-key-one-run"));
+}
+
+TEST(SubmitChecker, RunForgottenWhileItRuns) {
+  Story s;
+  const RunId run = s.submit(dag({node("a")}), "k");
+  s.commit();
+  s.forget(run);
+  s.commit();
+  EXPECT_THAT(s.broken(), ElementsAre("01-submit-kept"));
+}
+
+TEST(SubmitChecker, RowsOfARunThatWasForgotten) {
+  Story s;
+  const RunId run = forgotten_run(s, "k");
+  s.pass(seconds(1));
+  s.task({run, 0}).percent = 100;
+  s.commit();
+  EXPECT_THAT(s.broken(), ElementsAre("01-submit-kept"));
+}
+
+TEST(AnswerChecker, CommandAboutARunThatWasForgotten) {
+  Story s;
+  core::PauseRun pause;
+  pause.run = forgotten_run(s, "k");
+  s.pass(seconds(1));
+  s.tell(ClientTold{pause, core::Done{}, s.now});
+  EXPECT_THAT(s.broken(), ElementsAre("26-nonsense-refused"));
+}
+
 TEST(AnswerChecker, RefusedSubmitThatHadAnEffect) {
   Story s;
   s.submit(dag({node("a")}), "k");

@@ -62,8 +62,8 @@ TEST(Coverage, EveryFaultAndActIsInTheList) {
     EXPECT_TRUE(faults.contains(to_text(static_cast<FaultKind>(i))))
         << to_text(static_cast<FaultKind>(i));
   }
-  // The agents that hold partitions stand among the clients too.
-  EXPECT_EQ(acts, static_cast<std::size_t>(ActKind::kMalformed) + 2);
+  // Two more stand among the clients: agents that hold partitions, and who watches over a map.
+  EXPECT_EQ(acts, static_cast<std::size_t>(ActKind::kMalformed) + 3);
 }
 
 TEST(Coverage, EveryCommandIsSentAndJudged) {
