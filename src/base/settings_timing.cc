@@ -122,13 +122,14 @@ void derive_sweep(SettingsDraft& draft) {
   draft.derive(kSweep, sweep, kLease);
 }
 
-enum class LeaseSource : std::uint8_t { kItself, kInterval };
+// Whether heartbeats are as far apart as they were told to be, or follow from the lease.
+enum class Beats : std::uint8_t { kAsTold, kShortened };
 
 // Fence, kill time and heartbeat share the lease; what is not given makes room for what is.
-void derive_fence(SettingsDraft& draft, LeaseSource source) {
+void derive_fence(SettingsDraft& draft, Beats beats) {
   const Duration room = part(draft.duration(kLease), 95, 100) - draft.duration(kSweep);
   Duration fence = scaled(draft, kFence);
-  if (draft.given(kHeartbeat) && source == LeaseSource::kItself) {
+  if (draft.given(kHeartbeat) && beats == Beats::kAsTold) {
     fence = std::max(fence, draft.duration(kHeartbeat) * 3);
   }
   if (draft.given(kTcp)) fence = std::max(fence, draft.duration(kTcp) + millis(1));
@@ -164,19 +165,28 @@ void derive_pairs(SettingsDraft& draft) {
   draft.derive(kBackoffBase, std::min(draft.tuned(kBackoffBase), max), kBackoffMax);
 }
 
+// Both are given, three intervals are no more than the timeout, and yet they do not fit into it
+// with the time that a kill takes.
+bool is_three_intervals(const SettingsDraft& draft) {
+  if (!draft.given(kHeartbeat) || !draft.given(kLease) || draft.given(kFence)) return false;
+  const Duration three = draft.duration(kHeartbeat) * 3;
+  const Duration lease = draft.duration(kLease);
+  return three <= lease && three > part(lease, 90, 100) - draft.duration(kSweep);
+}
+
 // A timeout of three intervals leaves no room for three heartbeats within the fence, which has to
 // be shorter than the timeout. The timeout is the promise; so the worker beats sooner than it was
 // told.
-std::vector<std::string> shorten_heartbeat(SettingsDraft& draft) {
+std::vector<std::string> shorten_heartbeat(SettingsDraft& draft, std::string_view why) {
   const Duration wanted = draft.duration(kHeartbeat);
   const Duration most = draft.duration(kFence) / 3;
   if (wanted <= most) return {};
   draft.overrule(kHeartbeat, most, kFence);
   return {fmt::format(
       "{} = {}: workers send a heartbeat every {}, so that three heartbeats fit into {} = {}, "
-      "which is derived from {} = {} (three intervals, because no timeout is set)",
+      "which is derived from {} = {}{}",
       kHeartbeat, seconds_text(wanted), seconds_text(draft.duration(kHeartbeat)), kFence,
-      seconds_text(draft.duration(kFence)), kLease, seconds_text(draft.duration(kLease)))};
+      seconds_text(draft.duration(kFence)), kLease, seconds_text(draft.duration(kLease)), why)};
 }
 
 }  // namespace
@@ -196,10 +206,12 @@ std::vector<std::string> derive_timing(SettingsDraft& draft) {
                               !draft.refused(kLease) && !draft.tuning_given();
   if (from_heartbeat) draft.derive(kLease, draft.duration(kHeartbeat) * 3, kHeartbeat);
   derive_sweep(draft);
-  derive_fence(draft, from_heartbeat ? LeaseSource::kInterval : LeaseSource::kItself);
+  const bool shortens = from_heartbeat || is_three_intervals(draft);
+  derive_fence(draft, shortens ? Beats::kShortened : Beats::kAsTold);
   derive_around_lease(draft);
   derive_pairs(draft);
-  return from_heartbeat ? shorten_heartbeat(draft) : std::vector<std::string>{};
+  if (!shortens) return {};
+  return shorten_heartbeat(draft, from_heartbeat ? " (three intervals, as no timeout is set)" : "");
 }
 
 std::vector<SettingsError> broken_rules(const SettingsDraft& draft) {

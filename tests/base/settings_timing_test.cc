@@ -75,6 +75,26 @@ TEST(SettingsTiming, A04_WorkerThenBeatsSoonerAndANoticeSaysSo) {
       StartsWith("worker.heartbeat_interval_secs = 30 s: workers send a heartbeat every 20 s"));
 }
 
+// 20 s and 60 s, 30 s and 90 s: what other systems are set up with.
+TEST(SettingsTiming, A04_GivenTimeoutOfThreeIntervalsIsAcceptedInTheSameWay) {
+  const LoadedSettings all = loaded(from_file(
+      "[worker]\nheartbeat_interval_secs = 20\n[controller]\nheartbeat_timeout_secs = 60\n"));
+  EXPECT_EQ(all.settings.controller.heartbeat_timeout, seconds(60));
+  EXPECT_EQ(all.settings.worker.self_fence, seconds(40));
+  EXPECT_EQ(all.settings.worker.kill_grace, seconds(15));
+  EXPECT_LE(all.settings.worker.heartbeat_interval * 3, seconds(40));
+  ASSERT_EQ(all.notices.size(), 1U);
+  EXPECT_THAT(all.notices[0],
+              HasSubstr("worker.heartbeat_interval_secs = 20 s: workers send a heartbeat"));
+  EXPECT_EQ(settings_of(from_flags({"--worker.heartbeat-interval-secs=30",
+                                    "--controller.heartbeat-timeout-secs=90"}))
+                .worker.self_fence,
+            seconds(60));
+  EXPECT_FALSE(load_settings(from_flags(
+      {"--worker.heartbeat-interval-secs=21", "--controller.heartbeat-timeout-secs=60"})))
+      << "three of these are longer than the timeout";
+}
+
 TEST(SettingsTiming, A04_DoesNotApplyWhenTheTimeoutOrATuningIsChosen) {
   EXPECT_EQ(settings_of(from_flags({"--worker.heartbeat-interval-secs=5",
                                     "--controller.heartbeat-timeout-secs=60"}))
