@@ -80,6 +80,8 @@ constexpr std::array<CodeInfo, kCodes> kTable{{
      "another agent holds it; try again when it expires"},
     {Code::kNoSuchLease, "VX-LEASE-003", 404, "This partition was never leased",
      "GET /api/leases lists them"},
+    {Code::kNoSuchQueue, "VX-QUEUE-001", 404, "There is no such queue",
+     "no worker ever listened to it, and no task waits in it; GET /api/queues lists them"},
     {Code::kNoDeadLetter, "VX-DLQ-001", 404, "The task is not in the dead-letter queue",
      "GET /api/dead-letters lists the dead letters"},
     {Code::kNoSuchRecovery, "VX-REC-001", 404, "No such recovery",

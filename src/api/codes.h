@@ -50,6 +50,7 @@ enum class Code : std::uint8_t {
   kLeaseNotHeld,
   kLeaseTaken,
   kNoSuchLease,
+  kNoSuchQueue,
   kNoDeadLetter,
   kNoSuchRecovery,
   kDagEmpty,

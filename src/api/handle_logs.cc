@@ -33,6 +33,7 @@ struct Piece {
   std::optional<Epoch> epoch;  // unset: there was no attempt yet
   bool ended = false;
   store::LogText log;
+  std::vector<std::string> known;  // attempts there are, when it is none of them
 };
 
 Expected<Wanted> read_wanted(const Call& call) {
@@ -72,6 +73,18 @@ void choose_attempt(Piece& piece, const Wanted& wanted, const TaskRow& task,
   piece.attempt_known = !wanted.epoch && !wanted.number;
 }
 
+// By what was asked for: numbers or epochs. The newest first.
+std::vector<std::string> known_attempts(const Wanted& wanted, const TaskRow& task,
+                                        const std::vector<AttemptRow>& ended) {
+  std::vector<std::string> known;
+  const auto add = [&](std::uint64_t number, Epoch epoch) {
+    known.push_back(fmt::to_string(wanted.number ? number : epoch.value));
+  };
+  if (is_held(task.state)) add(task.counters.attempts, task.epoch);
+  for (const AttemptRow& row : ended | std::views::reverse) add(row.number, row.attempt.epoch);
+  return known;
+}
+
 store::Result<Piece> read_piece(store::Reader& reader, const Wanted& wanted) {
   Piece piece;
   const auto task = reader.task(wanted.task);
@@ -81,6 +94,7 @@ store::Result<Piece> read_piece(store::Reader& reader, const Wanted& wanted) {
   const auto ended = reader.attempts(wanted.task);
   if (!ended) return std::unexpected(ended.error());
   choose_attempt(piece, wanted, (*task)->row, *ended);
+  if (!piece.attempt_known) piece.known = known_attempts(wanted, (*task)->row, *ended);
   if (!piece.epoch) return piece;
   store::LogRequest request;
   request.attempt = {wanted.task, *piece.epoch};
@@ -93,13 +107,20 @@ store::Result<Piece> read_piece(store::Reader& reader, const Wanted& wanted) {
   return piece;
 }
 
+Trouble no_attempt(const Wanted& wanted, const Piece& piece) {
+  const std::uint64_t asked = wanted.number ? *wanted.number : wanted.epoch.value_or(0);
+  Trouble out = no_such(Code::kNoSuchAttempt, fmt::to_string(asked), piece.known);
+  out.detail = fmt::format("{} has no attempt {}", to_text(wanted.task), asked);
+  return out;
+}
+
 boost::asio::awaitable<Expected<Piece>> fetch_piece(Call& call, const Wanted& wanted) {
   auto piece = co_await fetch(call.backend,
                               [&](store::Reader& reader) { return read_piece(reader, wanted); });
   if (piece && !piece->task_known) {
     co_return std::unexpected(trouble(Code::kNoSuchTask, to_text(wanted.task)));
   }
-  if (piece && !piece->attempt_known) co_return std::unexpected(trouble(Code::kNoSuchAttempt));
+  if (piece && !piece->attempt_known) co_return std::unexpected(no_attempt(wanted, *piece));
   co_return piece;
 }
 

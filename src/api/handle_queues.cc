@@ -1,6 +1,11 @@
 // Queues, the dead-letter queue, and the ledger of recoveries.
+#include <algorithm>
 #include <charconv>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "api/handlers.h"
 #include "api/query.h"
@@ -10,8 +15,23 @@ namespace vortex::api {
 
 namespace {
 
+constexpr std::uint32_t kNamesLookedAt = 100;  // for one that was meant
+
+// A queue that has no work and never had a worker is a typing mistake.
+boost::asio::awaitable<Expected<void>> expect_queue(Call& call, const std::string& name) {
+  Asked<std::vector<QueueDepth>> queues = co_await call.backend.queues();
+  if (!queues) co_return std::unexpected(from_unserved(queues.error()));
+  std::vector<std::string> known{"default"};
+  for (const QueueDepth& queue : *queues) known.push_back(queue.name);
+  if (std::ranges::find(known, name) != known.end()) co_return Expected<void>{};
+  co_return std::unexpected(no_such(Code::kNoSuchQueue, name, known));
+}
+
 Handled set_paused(Call& call, bool paused) {
   const std::string name = call.text();
+  if (auto known = co_await expect_queue(call, name); !known) {
+    co_return std::unexpected(std::move(known.error()));
+  }
   core::Command command = core::PauseQueue{{}, name, paused};
   auto done = co_await ask<core::Done>(call.backend, std::move(command));
   if (!done) co_return std::unexpected(std::move(done.error()));
@@ -36,12 +56,26 @@ store::Result<std::optional<store::DeadLetterView>> find_letter(store::Reader& r
   return std::optional<store::DeadLetterView>{};
 }
 
+// Letters that are open, the newest first.
+boost::asio::awaitable<Trouble> no_letter(Call& call) {
+  auto letters = co_await fetch(call.backend, [](store::Reader& reader) {
+    store::DeadLetterFilter open;
+    open.state = DeadLetterState::kOpen;
+    return reader.dead_letters(open, {kNamesLookedAt, {}});
+  });
+  std::vector<std::string> known;
+  if (letters) {
+    for (const auto& letter : letters->items) known.push_back(to_text(letter.row.attempt.task));
+  }
+  co_return no_such(Code::kNoDeadLetter, to_text(call.task()), known);
+}
+
 Handled answer_letter(Call& call) {
   const TaskId id = call.task();
   auto letter =
       co_await fetch(call.backend, [id](store::Reader& reader) { return find_letter(reader, id); });
   if (!letter) co_return std::unexpected(std::move(letter.error()));
-  if (!*letter) co_return std::unexpected(trouble(Code::kNoDeadLetter, to_text(id)));
+  if (!*letter) co_return std::unexpected(co_await no_letter(call));
   co_return json_answer(object_json([&](JsonWriter& json) { write_dead_letter(json, **letter); }));
 }
 
@@ -49,7 +83,10 @@ Handled answer_letter(Call& call) {
 Handled act_on_letter(Call& call, core::Command command) {
   auto done = co_await ask<core::Done>(call.backend, std::move(command));
   if (done) co_return co_await answer_letter(call);
-  if (done.error().code == Code::kNoSuchTask) done.error().code = Code::kNoDeadLetter;
+  const Code why = done.error().code;
+  if (why == Code::kNoSuchTask || why == Code::kNoDeadLetter) {
+    co_return std::unexpected(co_await no_letter(call));
+  }
   co_return std::unexpected(std::move(done.error()));
 }
 
@@ -62,6 +99,7 @@ RecoveryId recovery_in(const Call& call) {
 struct RecoveryWhole {
   std::optional<store::RecoveryView> recovery;
   store::Page<RecoveryItemRow> items;
+  std::vector<std::string> known;  // the newest ones, when there is no such recovery
 };
 
 store::Result<RecoveryWhole> read_recovery(store::Reader& reader, RecoveryId id,
@@ -69,7 +107,12 @@ store::Result<RecoveryWhole> read_recovery(store::Reader& reader, RecoveryId id,
   RecoveryWhole out;
   auto recovery = reader.recovery(id);
   if (!recovery) return std::unexpected(recovery.error());
-  if (!*recovery) return out;
+  if (!*recovery) {
+    const auto newest = reader.recoveries({}, {kNamesLookedAt, {}});
+    if (!newest) return std::unexpected(newest.error());
+    for (const auto& known : newest->items) out.known.push_back(fmt::to_string(known.row.id.value));
+    return out;
+  }
   auto items = reader.recovery_items(id, page);
   if (!items) return std::unexpected(items.error());
   out.recovery = *std::move(recovery);
@@ -145,7 +188,9 @@ Handled get_recovery(Call& call) {
   auto whole = co_await fetch(
       call.backend, [&](store::Reader& reader) { return read_recovery(reader, id, page); });
   if (!whole) co_return std::unexpected(std::move(whole.error()));
-  if (!whole->recovery) co_return std::unexpected(trouble(Code::kNoSuchRecovery, call.text()));
+  if (!whole->recovery) {
+    co_return std::unexpected(no_such(Code::kNoSuchRecovery, call.text(), whole->known));
+  }
   co_return json_answer(object_json([&](JsonWriter& json) {
     json.begin_object();
     write_recovery_fields(json, whole->recovery->row);

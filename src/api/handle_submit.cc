@@ -86,8 +86,12 @@ Handled submit(Call& call, SubmitBody body) {
   auto accepted = co_await ask<core::RunAccepted>(call.backend, std::move(submit));
   if (!accepted) co_return std::unexpected(std::move(accepted.error()));
   const RunId id = accepted->run;
-  Expected<store::RunView> run =
-      accepted->row ? view_of(*accepted->row) : co_await read_existing(call, id);
+  Expected<store::RunView> run = store::RunView{};
+  if (accepted->row) {
+    run = view_of(*accepted->row);
+  } else {
+    run = co_await read_existing(call, id);
+  }
   if (!run) co_return std::unexpected(std::move(run.error()));
   net::Response response = json_answer(
       object_json([&](JsonWriter& json) { write_run(json, *run); }), accepted->existed ? 200 : 201);

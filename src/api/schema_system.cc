@@ -163,6 +163,7 @@ constexpr Field kProblem[] = {
     text("code", "VX-AREA-NNN"),
     text("hint", "what to do"),
     text("request_id", "also in the controller's log"),
+    optional(texts("near", "for 404: existing names, the likely one or the newest few")),
     optional(list("errors", "ProblemError", "invalid values of the body")),
     optional(text("why", "for register and sync: unknown_worker, stale_incarnation, ...")),
     optional(integer("current", "for register and sync: the registered incarnation")),

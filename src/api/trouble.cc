@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/near_name.h"
 #include "codec/dag_json.h"
 #include "codec/document.h"
 #include "codec/json_writer.h"
@@ -13,6 +14,8 @@
 namespace vortex::api {
 
 namespace {
+
+constexpr std::size_t kNearMax = 3;
 
 // Whole seconds, as the header wants them; at least one.
 std::int64_t retry_seconds(Duration wait) {
@@ -108,6 +111,11 @@ std::string body_of(const Trouble& trouble, int status, std::string_view request
   json.field("code", info.text);
   json.field("hint", trouble.hint.empty() ? info.hint : std::string_view(trouble.hint));
   json.field("request_id", request_id);
+  if (!trouble.near.empty()) {
+    json.key("near").begin_array();
+    for (const std::string& name : trouble.near) json.text(name);
+    json.end_array();
+  }
   if (!trouble.errors.empty()) write_errors(json, trouble.errors);
   if (trouble.refusal) {
     json.field("why", codec::to_text(trouble.refusal->why));
@@ -128,6 +136,19 @@ Trouble trouble(Code code, std::string detail) {
   Trouble out;
   out.code = code;
   out.detail = std::move(detail);
+  return out;
+}
+
+Trouble no_such(Code code, std::string wanted, const std::vector<std::string>& known) {
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  const std::string_view near = nearest_name(wanted, names);
+  Trouble out = trouble(code, std::move(wanted));
+  if (!near.empty()) {
+    out.near.emplace_back(near);
+  } else {
+    out.near.assign(known.begin(),
+                    known.begin() + static_cast<std::ptrdiff_t>(std::min(known.size(), kNearMax)));
+  }
   return out;
 }
 

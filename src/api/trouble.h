@@ -25,6 +25,7 @@ struct Trouble {
   Code code = Code::kInternal;
   std::string detail;
   std::string hint;                    // empty: the code's own
+  std::vector<std::string> near;       // what was probably meant, of what is there
   codec::Problems errors;              // each points at one value of the body
   Duration retry_after;                // zero: none is given
   std::optional<SyncRefusal> refusal;  // of register and sync: which life is current
@@ -34,6 +35,9 @@ struct Trouble {
 };
 
 Trouble trouble(Code code, std::string detail = {});
+// Nothing is called `wanted`. `known`, newest first: the name that was probably meant is told, or
+// else the newest few.
+Trouble no_such(Code code, std::string wanted, const std::vector<std::string>& known);
 
 Trouble from_unserved(const UnservedError& error);
 Trouble from_refusal(const core::Refusal& refusal);

@@ -16,6 +16,13 @@ OptionSpec OptionSpec::required() {
   return *this;
 }
 
+OptionSpec OptionSpec::not_empty() {
+  option_->check([](const std::string& text) {
+    return std::string(text.empty() ? "must not be empty" : "");  // behind the name of the option
+  });
+  return *this;
+}
+
 OptionSpec OptionSpec::between(std::int64_t least, std::int64_t most) {
   option_->check(CLI::Range(least, most));
   return *this;
@@ -72,7 +79,8 @@ CommandSpec CommandSpec::needs_command() {
 
 OptionSpec CommandSpec::option(const std::string& name, std::string& value,
                                const std::string& help) {
-  return OptionSpec(app_->add_option(name, value, help));
+  const OptionSpec option(app_->add_option(name, value, help));
+  return name.starts_with('-') ? option : OptionSpec(option).not_empty();
 }
 
 OptionSpec CommandSpec::option(const std::string& name, std::vector<std::string>& value,

@@ -34,6 +34,7 @@ class OptionSpec {
   explicit OptionSpec(CLI::Option* option) : option_(option) {}
 
   OptionSpec required();
+  OptionSpec not_empty();
   OptionSpec between(std::int64_t least, std::int64_t most);
   OptionSpec one_of(const std::vector<std::string>& words);
   OptionSpec value_name(const std::string& name);    // --run RUN

@@ -1,9 +1,12 @@
 // vortex dev: a whole vortex on this machine, in one command.
+#include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <ctime>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -90,8 +93,34 @@ ExitCode wait_for_end(local::Cluster& cluster, const sigset_t& signals) {
   }
 }
 
+// By --port, or by controller.listen where somebody has set it; 0: whatever is free.
+std::uint16_t wanted_port(const DevFlags& flags, const LoadedSettings& loaded) {
+  if (flags.port > 0) return flags.port;
+  const auto listen =
+      std::ranges::find(loaded.effective, "controller.listen", &EffectiveSetting::key);
+  if (listen == loaded.effective.end() || listen->origin == "default") return 0;
+  const std::string_view text = listen->value;
+  std::uint16_t port = 0;
+  const std::size_t colon = text.rfind(':');
+  if (colon != text.npos) std::from_chars(text.data() + colon + 1, text.data() + text.size(), port);
+  return port;
+}
+
+// Says who holds the port, if somebody does.
+bool is_busy(const DevFlags& flags, std::uint16_t port) {
+  if (port == 0 || local::is_free(port)) return false;
+  const std::string holder = local::port_holder(port);
+  complain(fmt::format("port {} is in use{}{}", port, holder.empty() ? "" : " by ", holder),
+           fmt::format("choose another one with {}, or leave it out",
+                       flags.port > 0 ? "--port" : "--controller.listen"));
+  return true;
+}
+
 ExitCode develop(const Context& context, const DevFlags& flags) {
-  if (!load(context)) return ExitCode::kInvalid;
+  const auto loaded = load(context);
+  if (!loaded) return ExitCode::kInvalid;
+  const std::uint16_t port = wanted_port(flags, *loaded);
+  if (is_busy(flags, port)) return ExitCode::kFailed;
   std::error_code error;
   const std::filesystem::path home = std::filesystem::absolute(flags.folder, error);
   const std::filesystem::path data = home / ".vortex";
@@ -108,15 +137,9 @@ ExitCode develop(const Context& context, const DevFlags& flags) {
   config.settings = context.setting_flags;
   if (!context.config.empty())
     config.settings.insert(config.settings.begin(), {"--config", context.config});
-  if (flags.port > 0 && !local::is_free(flags.port)) {
-    const std::string holder = local::port_holder(flags.port);
-    complain(fmt::format("port {} is in use{}{}", flags.port, holder.empty() ? "" : " by ", holder),
-             "choose another one with --port, or omit it");
-    return ExitCode::kFailed;
-  }
   const bool usual_is_free = local::is_free(kUsualPort);
-  config.port = flags.port > 0 ? flags.port : usual_is_free ? kUsualPort : 0;
-  if (flags.port == 0 && !usual_is_free) talk("Port 8080 is in use; using another one");
+  config.port = port > 0 ? port : usual_is_free ? kUsualPort : 0;
+  if (port == 0 && !usual_is_free) talk("Port 8080 is in use; using another one");
   talk("Starting a controller and its workers ...");
   auto cluster = local::Cluster::start(std::move(config));
   if (!cluster) {

@@ -24,12 +24,14 @@ namespace {
 
 constexpr auto kLookEvery = std::chrono::milliseconds(100);
 
+constexpr Duration kNoLimit{-1};
+
 struct ExecFlags {
   std::vector<std::string> command;
   std::string queue;
   std::string workdir;
   std::uint16_t retries = 0;
-  Duration timeout;
+  Duration timeout = kNoLimit;
 };
 
 std::string dag_for(const ExecFlags& flags) {
@@ -80,6 +82,10 @@ ExitCode stream(ApiClient& api, const std::string& task) {
 }
 
 ExitCode execute(const Context& context, const ExecFlags& flags) {
+  if (flags.timeout == Duration{}) {
+    complain("--limit must be more than 0");
+    return ExitCode::kUsage;
+  }
   auto api = ApiClient::open(context);
   if (!api) return api.error();
   SubmitRequest request;
@@ -98,7 +104,7 @@ void add_exec(CommandSpec app, Command& chosen) {
   command.group(kRunThings);
   auto flags = std::make_shared<ExecFlags>();
   command.option("command", flags->command, "The command and its arguments, after --").required();
-  command.option("--queue", flags->queue, "Queue to use").default_text("default");
+  command.option("--queue", flags->queue, "Queue to use").default_text("default").not_empty();
   command.option("--workdir", flags->workdir, "Working directory (default: the worker's)");
   command.option("--retries", flags->retries, "Number of retries if it fails").shows_default();
   command.duration("--limit", flags->timeout, "Stop it after this long");

@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kRawShownMax = 200;
 constexpr std::string_view kBadBody = "VX-REQ-002";
 constexpr std::string_view kBadQuery = "VX-REQ-003";
+constexpr std::string_view kImpossible = "VX-REQ-012";
 
 // The controller's hints are for programs; at the command line the same is said with its commands.
 struct CommandHint {
@@ -31,6 +32,7 @@ constexpr CommandHint kCommandHints[] = {
     {"VX-TASK-001", "`vortex tasks list RUN` shows the tasks of a run"},
     {"VX-TASK-003", "`vortex tasks show TASK` shows its attempts"},
     {"VX-WORKER-001", "`vortex workers list` shows them"},
+    {"VX-QUEUE-001", "no worker has ever listened to it; `vortex queues list` shows the queues"},
     {"VX-LEASE-003", "`vortex leases list` shows all leases"},
     {"VX-DLQ-001", "`vortex dlq list` shows the dead letters"},
     {"VX-REC-001", "`vortex recoveries list` shows them"},
@@ -47,10 +49,59 @@ std::string help_for(const std::string& code, std::string hint) {
 }
 
 // What was sent was made from arguments: the user knows their names, not the JSON.
+struct ArgumentName {
+  std::string_view field;
+  std::string_view argument;
+};
+constexpr ArgumentName kArgumentNames[] = {
+    {"agent", "--agent"}, {"epoch", "--epoch"}, {"deadline", "--deadline"},
+    {"dag", "--dag"},     {"kinds", "--kind"},  {"role", "--role"},
+};
+
 Failure::Place argument_place(Failure::Place place) {
-  place.where = place.where.substr(0, place.where.find(' '));
-  if (place.where.starts_with('/')) place.where.erase(0, 1);
+  std::string field = place.where.substr(0, place.where.find(' '));
+  if (field.starts_with('/')) field.erase(0, 1);
+  field = field.substr(0, field.find('/'));
+  const auto known = std::ranges::find(kArgumentNames, field, &ArgumentName::field);
+  place.where = known == std::end(kArgumentNames) ? field : std::string(known->argument);
+  const std::string quoted = fmt::format("'{}' ", field);
+  if (place.message.starts_with(quoted)) place.message.erase(0, quoted.size());
   return place;
+}
+
+// "--agent must have 1 to 200 bytes", or "name: ..." where the message does not begin with it.
+std::string argument_text(const Failure::Place& place, const std::string& message) {
+  const bool goes_on = place.message.size() < message.size();
+  return fmt::format("{}{}{}", place.where, goes_on ? " " : ": ", place.message);
+}
+
+// Only what is wrong with which argument: no code, title or hint that speaks of a document.
+void speak_of_arguments(Failure& failure) {
+  std::vector<Failure::Place> rest;
+  for (Failure::Place& place : failure.places) {
+    const std::string message = place.message;
+    place = argument_place(std::move(place));
+    const std::string text = argument_text(place, message);
+    if (&place == &failure.places.front()) {
+      failure.what = text;
+      failure.help = place.help.empty() ? "--help shows what the command takes" : place.help;
+    } else {
+      rest.push_back({place.where, place.message, place.help});
+    }
+  }
+  failure.places = std::move(rest);
+  failure.code.clear();
+}
+
+// What the controller knows that is called much the same, or the newest few.
+std::string near_text(const boost::json::object& problem) {
+  std::vector<std::string> names;
+  for (const auto& name : list_at(problem, "near")) {
+    if (name.is_string()) names.push_back(fmt::format("'{}'", std::string_view(name.get_string())));
+  }
+  if (names.empty()) return {};
+  return fmt::format("did you mean {}{}? ", names.size() > 1 ? "one of " : "",
+                     fmt::join(names, ", "));
 }
 
 Failure::Place place_of(const boost::json::object& error) {
@@ -123,15 +174,18 @@ Failure failure_of(const net::Response& response) {
   } else if (!detail.empty() && detail != failure.what && !detail.starts_with('/')) {
     failure.what += ": " + detail;
   }
-  failure.help = help_for(failure.code, text_at(problem, "hint"));
+  failure.help = near_text(problem) + help_for(failure.code, text_at(problem, "hint"));
   failure.request_id = text_at(problem, "request_id");
   if (const auto* errors = problem.if_contains("errors"); errors != nullptr && errors->is_array()) {
     for (const auto& error : errors->get_array()) {
       if (!error.is_object()) continue;
-      Failure::Place place = place_of(error.get_object());
-      failure.places.push_back(failure.code == kBadBody ? argument_place(std::move(place))
-                                                        : std::move(place));
+      failure.places.push_back(place_of(error.get_object()));
     }
+  }
+  if (failure.code == kBadBody && !failure.places.empty()) speak_of_arguments(failure);
+  if (failure.code == kImpossible && !detail.empty()) {
+    failure.what = detail;
+    failure.help = "--help shows what the command takes";
   }
   return failure;
 }

@@ -1,15 +1,11 @@
 // vortex queues: how much waits where, and holding a queue back.
-#include <algorithm>
-#include <expected>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "base/near_name.h"
 #include "cli/act.h"
 #include "cli/command_spec.h"
 #include "cli/commands.h"
@@ -38,48 +34,10 @@ constexpr ListColumn kColumns[] = {
 constexpr Listing kQueues{"queues", "queues", [](const object& o) { return text_at(o, "name"); },
                           kColumns};
 
-// Queues that have work or a worker, or once had one: pausing another one is a typing mistake.
-std::expected<std::vector<std::string>, ExitCode> known_queues(ApiClient& api) {
-  const auto queues = api.get("/api/queues");
-  if (!queues) return std::unexpected(report(queues.error()));
-  const auto workers = api.get("/api/workers?limit=10000");
-  if (!workers) return std::unexpected(report(workers.error()));
-  std::vector<std::string> names{"default"};
-  for (const auto& queue : list_at(queues->object(), "queues")) {
-    if (queue.is_object()) names.push_back(text_at(queue.get_object(), "name"));
-  }
-  for (const auto& worker : list_at(workers->object(), "workers")) {
-    if (!worker.is_object()) continue;
-    for (const auto& name : list_at(worker.get_object(), "queues")) {
-      if (name.is_string()) names.emplace_back(name.get_string());
-    }
-  }
-  return names;
-}
-
-std::optional<ExitCode> complain_of_unknown(ApiClient& api, const Texts& wanted) {
-  const auto known = known_queues(api);
-  if (!known) return known.error();
-  const std::vector<std::string_view> names(known->begin(), known->end());
-  for (const std::string& name : wanted) {
-    if (std::ranges::find(*known, name) != known->end()) continue;
-    const std::string_view near = nearest_name(name, names);
-    complain(fmt::format("no such queue: '{}' (no worker has ever listened to it)", name),
-             near.empty()
-                 ? "`vortex queues list` shows them"
-                 : fmt::format("did you mean '{}'? `vortex queues list` shows them", near));
-    return ExitCode::kNotFound;
-  }
-  return std::nullopt;
-}
-
 ExitCode act_on_queues(const Context& context, const char* verb, const Texts& names) {
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
   const bool pause = std::string_view(verb) == "pause";
-  if (pause) {
-    if (const auto unknown = complain_of_unknown(**api, names)) return *unknown;
-  }
   std::vector<Act> acts;
   for (const std::string& name : names) {
     acts.push_back({post_request(fmt::format("/api/queues/{}/{}", escaped(name), verb)), name,

@@ -227,6 +227,10 @@ ExitCode supervise(const Context& context, const WorkerFlags& flags,
   const std::string& name = supervisor.worker.settings.worker.name;
   supervisor.name = name.empty() ? host_name() : name;
   supervisor.name_is_given = !name.empty();
+  if (name == "." || name == "..") {
+    complain(fmt::format("--name '{}' is not allowed: it names a folder in paths and URLs", name));
+    return ExitCode::kUsage;
+  }
   supervisor.count = flags.count;
   supervisor.program = context.program;
   supervisor.arguments = context.arguments;

@@ -167,6 +167,22 @@ TEST(Workers, V03_ProofOfExitMovesTheTaskAndLeavesALedger) {
             1U);
 }
 
+TEST(Mistakes, NamesThatNobodyHasGetTheNearestOneOrTheNewest) {
+  Client client;
+  Worker worker = join(client, "w1");
+  submit(client, one_task_dag());
+  take(client, worker);
+  client.post("/api/workers/w1/exited", fmt::format(R"({{"incarnation":{}}})", worker.incarnation));
+  const Answer recovery = client.get("/api/recoveries/99");
+  EXPECT_EQ(recovery.code(), "VX-REC-001");
+  EXPECT_EQ(recovery.text("/near/0"), "1") << recovery.body;
+  const Answer queue = client.post("/api/queues/defalt/pause");
+  EXPECT_EQ(queue.status, 404);
+  EXPECT_EQ(queue.code(), "VX-QUEUE-001");
+  EXPECT_EQ(queue.text("/near/0"), "default") << queue.body;
+  EXPECT_EQ(client.post("/api/queues/default/pause").status, 200);
+}
+
 TEST(Fence, HoldsWhileTheAttemptDoes) {
   Client client;
   Worker worker = join(client, "w1");

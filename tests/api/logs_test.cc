@@ -57,7 +57,9 @@ TEST(Logs, OfAnAttemptThatWasReplacedAreRefusedAndKept) {
   EXPECT_EQ(scene.client.get(scene.path + "?attempt=1").body, "before\n");
   EXPECT_EQ(scene.client.get(fmt::format("{}?epoch={}", scene.path, scene.held.epoch)).body,
             "before\n");
-  EXPECT_EQ(scene.client.get(scene.path + "?attempt=2").status, 404);
+  const Answer none = scene.client.get(scene.path + "?attempt=2");
+  EXPECT_EQ(none.status, 404);
+  EXPECT_EQ(none.text("/near/0"), "1") << none.body;
   EXPECT_EQ(scene.client.get(scene.path).header("X-Vortex-Log-Ended"), "true");
 }
 

@@ -70,6 +70,8 @@ std::vector<Bad> bad_queries() {
       {"GET", "/api/workers?live=perhaps", "", 400, "VX-REQ-003"},
       {"GET", "/api/events?after=x", "", 400, "VX-REQ-003"},
       {"GET", "/api/recoveries/9", "", 404, "VX-REC-001"},
+      {"POST", "/api/queues/defalt/pause", "", 404, "VX-QUEUE-001"},
+      {"POST", "/api/queues/defalt/resume", "", 404, "VX-QUEUE-001"},
       {"GET", "/api/recoveries/x", "", 404, "VX-REQ-004"},
       {"GET", "/api/dead-letters/r1-L0-0", "", 404, "VX-DLQ-001"},
       {"POST", "/api/dead-letters/r1-L0-0/discard", "", 404, "VX-DLQ-001"},

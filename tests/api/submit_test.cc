@@ -111,7 +111,7 @@ TEST(Unserved, EachReasonHasItsCodeAndRetryAfter) {
     client.desk.unserved = UnservedError{c.why, "for the test", millis(2'500)};
     for (const Answer& answer :
          {client.post("/api/runs", R"({"dag":)" + one_task_dag() + "}"),
-          client.put("/api/dags/one", one_task_dag()), client.post("/api/queues/q/pause"),
+          client.put("/api/dags/one", one_task_dag()), client.post("/api/queues/default/pause"),
           client.post("/api/workers/w/sync", R"({"incarnation":1,"seq":1,"slots":1})")}) {
       EXPECT_EQ(answer.status, 503);
       EXPECT_EQ(answer.code(), c.code);

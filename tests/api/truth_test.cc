@@ -24,8 +24,8 @@ void walk_system(Client& client) {
   client.post("/api/webhooks/ci/test");
   client.erase("/api/webhooks/ci");
   EXPECT_EQ(client.post("/api/reconcile").status, 200);
-  client.post("/api/queues/slow/pause");
-  client.post("/api/queues/slow/resume");
+  client.post("/api/queues/default/pause");
+  client.post("/api/queues/default/resume");
 }
 
 void walk_dags(Client& client) {

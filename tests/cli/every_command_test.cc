@@ -197,33 +197,56 @@ TEST(Mistakes, HintsNameCommandsNotRoutes) {
   }
 }
 
+TEST(Mistakes, NearNamesOfTheControllerStandBeforeTheCommandThatListsThem) {
+  net::Response response = json_response(
+      404, R"({"code":"VX-REC-001","title":"There is no such recovery","detail":"99",)"
+           R"("near":["3","2"]})");
+  EXPECT_THAT(failure_text(failure_of(response)),
+              HasSubstr("help: did you mean one of '3', '2'? `vortex recoveries list`"));
+  response = json_response(
+      404, R"({"code":"VX-QUEUE-001","title":"None","detail":"defalt","near":["default"]})");
+  EXPECT_THAT(failure_text(failure_of(response)), HasSubstr("did you mean 'default'? no worker"));
+}
+
 TEST(Mistakes, InArgumentsAreShownWithoutJson) {
   net::Response response = json_response(
       422, R"({"code":"VX-REQ-002","title":"Wrong","errors":[{"pointer":"/agent","line":1,)"
            R"("column":11,"message":"'agent' is empty"}]})");
   EXPECT_EQ(failure_text(failure_of(response)),
-            "error[VX-REQ-002]: Wrong\n  --> agent: 'agent' is empty\n");
+            "error: --agent is empty\n  = help: --help shows what the command takes\n");
   response = json_response(
       422, R"({"code":"VX-REQ-002","title":"Wrong","detail":"/url: 'url' is no address",)"
            R"("errors":[{"pointer":"/url","message":"'url' is no address"}]})");
   EXPECT_EQ(failure_text(failure_of(response)),
-            "error[VX-REQ-002]: Wrong\n  --> url: 'url' is no address\n");
+            "error: url is no address\n  = help: --help shows what the command takes\n");
+  response = json_response(
+      422,
+      R"({"code":"VX-REQ-002","title":"Wrong","errors":[)"
+      R"({"pointer":"/kinds/0","message":"there are no events of the kind 'foo'","help":"so"},)"
+      R"({"pointer":"/name","message":"the name is bad"}]})");
+  EXPECT_EQ(failure_text(failure_of(response)),
+            "error: --kind: there are no events of the kind 'foo'\n"
+            "  --> name: the name is bad\n  = help: so\n");
+  response = json_response(
+      422, R"({"code":"VX-REQ-012","title":"Impossible","detail":"the key is too long"})");
+  EXPECT_THAT(failure_text(failure_of(response)), HasSubstr("error[VX-REQ-012]: the key is too"));
   response = json_response(
       400, R"({"code":"VX-REQ-003","title":"Wrong","detail":"state='foo': it must be Running"})");
   EXPECT_THAT(failure_text(failure_of(response)),
               HasSubstr("error[VX-REQ-003]: --state='foo': it must be Running\n"));
 }
 
-// A controller with one worker, w-1, that listens to the queue gpu; it refuses everything else.
+// A controller with one worker, w-1, and the queue gpu; it refuses everything else.
 net::Response small_fleet(const net::Request& request, std::size_t) {
   const std::string path = request.target.substr(0, request.target.find('?'));
-  if (path == "/api/queues") {
-    return json_response(200, R"({"queues":[{"name":"default","paused":false}]})");
-  }
   if (path == "/api/workers") {
     return json_response(200, R"({"workers":[{"id":"w-1","queues":["gpu"]}]})");
   }
   if (path == "/api/queues/gpu/pause") return json_response(200, R"({"name":"gpu"})");
+  if (path == "/api/queues/defualt/pause") {
+    return json_response(404, R"({"code":"VX-QUEUE-001","title":"There is no such queue",)"
+                              R"("detail":"defualt","near":["default"]})");
+  }
   if (path == "/api/runs") {
     return json_response(
         422, R"({"code":"VX-DAG-012","title":"Invalid value in the DAG",)"
@@ -237,13 +260,11 @@ TEST(Mistakes, NamesThatNobodyHasGetTheNearestOne) {
   FakeController there(small_fleet);
   const TemporaryFolder folder;
   const std::string server = fmt::format("--server=http://127.0.0.1:{}", there.endpoint().port);
-  const Ended far = run_program({server, "queues", "pause", "nowhere"}, folder.path());
-  EXPECT_EQ(far.exit_code, 3);
-  EXPECT_THAT(far.err, HasSubstr("no such queue: 'nowhere'"));
-  EXPECT_THAT(far.err, HasSubstr("`vortex queues list`"));
   const Ended near = run_program({server, "queues", "pause", "defualt"}, folder.path());
   EXPECT_EQ(near.exit_code, 3);
+  EXPECT_THAT(near.err, HasSubstr("There is no such queue: defualt"));
   EXPECT_THAT(near.err, HasSubstr("did you mean 'default'?"));
+  EXPECT_THAT(near.err, HasSubstr("`vortex queues list`"));
   EXPECT_EQ(run_program({server, "queues", "pause", "gpu"}, folder.path()).exit_code, 0);
   const Ended worker = run_program({server, "workers", "cordon", "w-2"}, folder.path());
   EXPECT_EQ(worker.exit_code, 3);
@@ -270,12 +291,28 @@ TEST(Mistakes, DevOnABusyPortSaysWhoHoldsIt) {
   ::getsockname(busy, reinterpret_cast<sockaddr*>(&at), &size);
   const TemporaryFolder folder;
   const std::string port = std::to_string(ntohs(at.sin_port));
+  const std::string held = "error: port " + port + " is in use by test_cli (process " +
+                           std::to_string(::getpid()) + ")\n  = help: choose another one with ";
   const Ended ended = run_program({"dev", "--port", port}, folder.path());
-  ::close(busy);
   EXPECT_EQ(ended.exit_code, 1);
-  EXPECT_EQ(ended.err, "error: port " + port + " is in use by test_cli (process " +
-                           std::to_string(::getpid()) +
-                           ")\n  = help: choose another one with --port, or omit it\n");
+  EXPECT_EQ(ended.err, held + "--port, or omit it\n");
+  const Ended listen = run_program({"dev", "--controller.listen=127.0.0.1:" + port}, folder.path());
+  EXPECT_EQ(listen.exit_code, 1);
+  EXPECT_EQ(listen.err, held + "--controller.listen, or omit it\n");
+  ::close(busy);
+}
+
+TEST(Mistakes, InTheCommandLineAreSeenBeforeAnythingIsAsked) {
+  const TemporaryFolder folder;
+  const Ended limit = run_program({"exec", "--limit", "0s", "--", "true"}, folder.path());
+  EXPECT_EQ(limit.exit_code, 2);
+  EXPECT_THAT(limit.err, HasSubstr("--limit must be more than 0"));
+  const Ended topic = run_program({"leases", "acquire", "", "0", "--agent", "a"}, folder.path());
+  EXPECT_EQ(topic.exit_code, 2);
+  EXPECT_THAT(topic.err, HasSubstr("topic: must not be empty"));
+  const Ended name = run_program({"worker", "--name", ".."}, folder.path());
+  EXPECT_EQ(name.exit_code, 2);
+  EXPECT_THAT(name.err, HasSubstr("--name '..' is not allowed"));
 }
 
 TEST(Mistakes, SeveralKindsInOneFileSayThatMoreMayFollow) {
