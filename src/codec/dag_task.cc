@@ -16,6 +16,7 @@
 #include "codec/reading.h"
 #include "codec/right_form.h"
 #include "codec/units.h"
+#include "model/command_check.h"
 #include "model/expression.h"
 #include "model/node_check.h"
 
@@ -217,6 +218,15 @@ void read_more_env(Reading& in, NodeIx node, TaskDraft& out) {
   }
   Pairs newer;
   read_env(in, node, newer);
+  std::erase_if(newer, [](const auto& pair) {
+    return complain_of_variable(pair.first, pair.second).has_value();
+  });
+  if (in.document().kind(node) != NodeKind::kObject) return;
+  in.document().each_member(node, [&](NodeIx key, NodeIx value) {
+    if (in.full() || in.document().kind(value) != NodeKind::kText) return;
+    const auto wrong = complain_of_variable(in.document().text(key), in.document().text(value));
+    if (wrong) in.problem(key, *wrong);
+  });
   merge_pairs(out.command.command.env, std::move(newer));
 }
 

@@ -17,6 +17,7 @@ namespace vortex::codec {
 namespace {
 
 constexpr std::size_t kShownDigits = 40;
+constexpr std::size_t kKeysListedMax = 12;
 
 // What other tools, or earlier versions, call things, and what is too far away for a typo. `help`
 // is for where our word is no key either: it says where that one belongs. `note` is for where it is
@@ -115,6 +116,14 @@ std::string meant(std::string_view wanted, std::span<const std::string_view> kno
   return known_as(wanted, known, value);
 }
 
+// A short list is better than no help; the long ones are in the docs.
+std::string meant_key(std::string_view wanted, std::span<const std::string_view> known,
+                      std::string_view value) {
+  std::string help = meant(wanted, known, value);
+  if (!help.empty() || known.empty() || known.size() > kKeysListedMax) return help;
+  return fmt::format("the keys are {}", fmt::join(known, ", "));
+}
+
 template <class Number>
 void out_of_range(Reading& in, NodeIx node, Number low, Number high) {
   in.problem(node, fmt::format("{} is {}; the allowed range is {} to {}",
@@ -201,7 +210,7 @@ void Reading::unknown_key(NodeIx key, std::string_view owner,
   problem(key,
           fmt::format("unknown key {} in {}{}{}", in_quotes(name), owner, owner.empty() ? "" : " ",
                       document_.owner_of(key)),
-          meant(name, known, number ? shown(value) : "3"));
+          meant_key(name, known, number ? shown(value) : "3"));
 }
 
 void Reading::duplicate_key(NodeIx key) {

@@ -24,19 +24,6 @@ Complaint complain_of_program(const CommandLine& command) {
   return "the name of the program to start is empty";
 }
 
-Complaint complain_of_variable(std::string_view name, std::string_view value) {
-  if (name.empty()) return "the name of an environment variable is empty";
-  if (name.find('=') != std::string_view::npos) {
-    return fmt::format("the name of environment variable {} contains a '='", in_quotes(name));
-  }
-  if (name.find_first_of(" \t\r\n\v\f") != std::string_view::npos) {
-    return fmt::format("the name of environment variable {} contains a space", in_quotes(name));
-  }
-  if (auto c = complain_of_argument("environment variable", name, kNameBytesMax)) return c;
-  // Name, '=' and value are one argument to the kernel.
-  return complain_of_argument("environment value", value, kArgumentBytesMax - name.size() - 1);
-}
-
 Complaint complain_of_environment(const CommandLine& command) {
   std::vector<std::string_view> names;
   for (const auto& [name, value] : command.env) {
@@ -56,6 +43,19 @@ std::size_t bytes_of(const CommandLine& command) {
 }
 
 }  // namespace
+
+Complaint complain_of_variable(std::string_view name, std::string_view value) {
+  if (name.empty()) return "the name of an environment variable is empty";
+  if (name.find('=') != std::string_view::npos) {
+    return fmt::format("the name of environment variable {} contains a '='", in_quotes(name));
+  }
+  if (name.find_first_of(" \t\r\n\v\f") != std::string_view::npos) {
+    return fmt::format("the name of environment variable {} contains a space", in_quotes(name));
+  }
+  if (auto c = complain_of_argument("environment variable", name, kNameBytesMax)) return c;
+  // Name, '=' and value are one argument to the kernel.
+  return complain_of_argument("environment value", value, kArgumentBytesMax - name.size() - 1);
+}
 
 Complaint complain_of_command(const CommandLine& command) {
   if (const std::size_t bytes = bytes_of(command); bytes > kCommandBytesMax) {
