@@ -111,7 +111,7 @@ bool is_busy(const DevFlags& flags, std::uint16_t port) {
   if (port == 0 || local::is_free(port)) return false;
   const std::string holder = local::port_holder(port);
   complain(fmt::format("port {} is in use{}{}", port, holder.empty() ? "" : " by ", holder),
-           fmt::format("choose another one with {}, or leave it out",
+           fmt::format("choose another one with {}, or omit it",
                        flags.port > 0 ? "--port" : "--controller.listen"));
   return true;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/near_name.h"
+#include "base/text.h"
 #include "cli/act.h"
 #include "cli/command_spec.h"
 #include "cli/commands.h"
@@ -18,7 +19,6 @@
 #include "cli/human.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
-#include "base/text.h"
 
 namespace vortex::cli {
 namespace {

@@ -8,10 +8,10 @@
 #include <boost/beast/http/error.hpp>
 
 #include "base/assert.h"
+#include "base/text.h"
 #include "net/body_read.h"
 #include "net/head_check.h"
 #include "net/http_write.h"
-#include "base/text.h"
 
 namespace vortex::net {
 namespace {

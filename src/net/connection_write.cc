@@ -7,9 +7,9 @@
 #include <boost/asio/deferred.hpp>
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "net/connection.h"
 #include "net/http_write.h"
-#include "base/text.h"
 
 namespace vortex::net {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <boost/asio/ip/address_v6.hpp>
 
-#include "net/client.h"
 #include "base/text.h"
+#include "net/client.h"
 
 namespace vortex::net {
 namespace {

@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 
 #include "base/assert.h"
+#include "base/text.h"
 #include "net/body_read.h"
 #include "net/head_check.h"
-#include "base/text.h"
 
 namespace vortex::net {
 namespace {

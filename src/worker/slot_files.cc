@@ -15,9 +15,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "codec/document.h"
 #include "codec/json_text.h"
-#include "base/text.h"
 #include "worker/exit_text.h"
 #include "worker/small_files.h"
 

@@ -68,7 +68,7 @@ TEST_F(Help, EveryDescriptionStartsWithAVerb) {
       "Store",   "Submit",  "Test",    "Uncordon", "Wait",   "Watch"};
   each(app_, "vortex", [&](const CLI::App& command, const std::string& path) {
     const std::string text = command.get_description();
-    EXPECT_TRUE(verbs.contains(text.substr(0, text.find(' ')))) << path << ": " << text;
+    EXPECT_TRUE(verbs.contains(text.substr(0, text.find_first_of(" ,")))) << path << ": " << text;
   });
 }
 

@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/text.h"
 #include "codec/base64.h"
 #include "codec/document.h"
 #include "codec/id_text.h"
-#include "base/text.h"
 
 namespace vortex::codec {
 namespace {

@@ -133,7 +133,8 @@ TEST(Repair, M04_AForcedPassComparesMemoryWithTheDatabase) {
 
 TEST(Repair, M04_AForcedPassFindsEveryKindOfDifference) {
   const std::pair<const char*, const char*> kinds[] = {
-      {"UPDATE task_instances SET epoch = 9 WHERE id LIKE '%-L0-0';", "epoch 9, memory Scheduled"},
+      {"UPDATE task_instances SET epoch = 9 WHERE id LIKE '%-L0-0';",
+       "in epoch 9 in the database, Scheduled in epoch 1 in memory"},
       {"UPDATE task_instances SET worker_id = 'w2' WHERE id LIKE '%-L0-0';",
        "-L0-0: on 'w2' in the database, on 'w1' in memory"},
       {"DELETE FROM task_instances WHERE id LIKE '%-L1-1';", "task 1 is not in the database"},

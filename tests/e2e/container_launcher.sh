@@ -119,7 +119,7 @@ eventually twice
 eventually marked_are 1
 [[ ! -e "/proc/$killed" ]] || fail "process 1 is still there"
 [[ "$(cut -d ' ' -f 2 "$folder/starts" | sort -u | wc -l)" == 2 ]] || fail "it ran in the same container"
-grep -q "a$port-1: was killed by signal 9; nothing of its tasks is left" "$folder/a$port.log" ||
+grep -q "a$port-1: was killed by signal 9; all of its tasks are gone" "$folder/a$port.log" ||
   fail "the end of the worker was not seen"
 
 # SIGTERM drains: what runs is finished, then everybody leaves.

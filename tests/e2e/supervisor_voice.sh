@@ -103,8 +103,8 @@ supervise $c --worker.spawn-backoff-base-seconds=1
 eventually is $c-1 state IDLE
 rm "$folder/bin/vortex"
 kill -9 "$(worker_of $c)"
-eventually logged_are $c-1 worker_spawn_failed 1 '(.level == "ERROR") and (.data.reason | contains("cannot be executed"))'
-[[ "$(logged $c-1 worker_spawn_retry '.data.reason | contains("cannot be executed")')" -ge 2 ]] ||
+eventually logged_are $c-1 worker_spawn_failed 1 '(.level == "ERROR") and (.data.reason | contains("cannot execute"))'
+[[ "$(logged $c-1 worker_spawn_retry '.data.reason | contains("cannot execute")')" -ge 2 ]] ||
   fail "$(logged $c-1 worker_spawn_retry) retries"
 wait "${supervisors[$c]}" && fail "a supervisor that could keep no worker says all is well"
 unset "supervisors[$c]"

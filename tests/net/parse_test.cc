@@ -7,11 +7,11 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/text.h"
 #include "net/client.h"
 #include "net/http_parse.h"
 #include "net/http_write.h"
 #include "net/listen_check.h"
-#include "base/text.h"
 #include "tests/net/harness.h"
 
 namespace vortex::net::test {

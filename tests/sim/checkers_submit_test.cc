@@ -77,6 +77,7 @@ RunId forgotten_run(Story& s, const std::string& key) {
   s.queue({run, 0});
   s.commit();
   s.grant({run, 0}, s.join("w1"));
+  s.commit();
   s.start({run, 0});
   s.commit();
   s.complete({run, 0});

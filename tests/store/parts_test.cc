@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "base/time_text.h"
 #include "store/cursor.h"
 #include "store/packed.h"
 #include "store/row_json.h"
-#include "base/time_text.h"
 
 namespace vortex::store {
 namespace {

@@ -42,7 +42,7 @@ TEST(TaskFiles, OutputsThatCannotBeKeptFailTheTask) {
   EXPECT_THAT(summary(on.run(shell("printf '{\"a\": ' > $VORTEX_OUTPUTS"))),
               HasSubstr("not a JSON object"));
   EXPECT_THAT(summary(on.run(shell("head -c 262145 /dev/zero > $VORTEX_OUTPUTS"))),
-              HasSubstr("the outputs have 262145 bytes; 256 KiB at most"));
+              HasSubstr("the outputs have 262145 bytes; the maximum is 256 KiB"));
   EXPECT_THAT(summary(on.run(shell("mkfifo $VORTEX_OUTPUTS"))), HasSubstr("not a regular file"));
   EXPECT_THAT(summary(on.run(shell("mkdir $VORTEX_OUTPUTS; touch $VORTEX_OUTPUTS/x"))),
               HasSubstr("not a regular file"));

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/time.h"
+#include "base/time_text.h"
 #include "store/error.h"
 #include "store/sqlite/connection.h"
-#include "base/time_text.h"
 
 struct sqlite3_stmt;
 
