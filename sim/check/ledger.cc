@@ -21,6 +21,10 @@ class LedgerComplete : public CommitChecker {
   void committed(const Picture& picture, const Committed& commit) override {
     new_items_.clear();
     forgotten_ = {commit.rows.workers_gone.begin(), commit.rows.workers_gone.end()};
+    left_.clear();
+    for (const Event& event : commit.events) {
+      if (event.kind == EventKind::kWorkerInactive) left_.insert(event.worker);
+    }
     for (const auto& change : picture.items().changes()) {
       change.before ? check_same_item(picture, change) : check_new_item(picture, *change.after);
     }
@@ -119,6 +123,8 @@ class LedgerComplete : public CommitChecker {
                       change.before->incarnation == after.incarnation &&
                       after.state == WorkerState::kOffline;
     if (!lost) return;
+    // Whoever is deleted in the commit it leaves in has no row that says so, only events.
+    if (forgotten_.contains(after.info->id) && left_.contains(after.info->id)) return;
     for (const auto& recovery : picture.recoveries().changes()) {
       if (recovery.after->worker == after.info->id &&
           recovery.after->incarnation == after.incarnation) {
@@ -131,6 +137,7 @@ class LedgerComplete : public CommitChecker {
 
   std::map<Attempt, RecoveryId> recovery_of_;
   std::map<RecoveryId, std::uint32_t> new_items_;  // of the commit being checked
+  std::set<WorkerId> left_;                        // by their own word, in this commit
   std::set<WorkerId> forgotten_;                   // likewise; may have begun anew in it
 };
 

@@ -23,7 +23,8 @@ class OneRecoveryALife : public CommitChecker {
       if (event.kind == EventKind::kWorkerInactive) left_.insert(event.worker);
       if (event.kind == EventKind::kWorkerDeleted) forget(event.worker);
     }
-    for (const WorkerId& worker : commit.rows.workers_gone) forget(worker);
+    deleted_ = {commit.rows.workers_gone.begin(), commit.rows.workers_gone.end()};
+    for (const WorkerId& worker : deleted_) forget(worker);
     std::map<Holder, std::uint32_t> endings;
     for (const auto& change : picture.recoveries().changes()) {
       const RecoveryRow& row = *change.after;
@@ -53,7 +54,9 @@ class OneRecoveryALife : public CommitChecker {
     const bool same = before.incarnation == after.incarnation;
     if (same && goes_on) return;
     over_.insert(before);
-    const bool left = same && after.state == WorkerState::kInactive;
+    // Whoever is deleted in the commit it leaves in has no row that says so, only events.
+    const bool deleted = deleted_.contains(before.worker) && left_.contains(before.worker);
+    const bool left = same && (after.state == WorkerState::kInactive || deleted);
     if (left || recovered.contains(before)) return;
     // It may have left by itself and have come back within one commit.
     const bool was_leaving = change.before->state == WorkerState::kDraining;
@@ -62,7 +65,8 @@ class OneRecoveryALife : public CommitChecker {
   }
 
   std::set<Holder> over_;
-  std::set<WorkerId> left_;  // by themselves, in the commit being checked
+  std::set<WorkerId> deleted_;  // in this commit
+  std::set<WorkerId> left_;     // by themselves, in the commit being checked
 };
 
 }  // namespace

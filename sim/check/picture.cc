@@ -1,5 +1,6 @@
 #include "sim/check/picture.h"
 
+#include <algorithm>
 #include <variant>
 
 namespace vortex::sim {
@@ -58,7 +59,7 @@ void Picture::apply(Instant true_time, const Fact& fact) {
 
 void Picture::apply_commit(Instant true_time, const Committed& commit) {
   begin_commit();
-  put_rows(commit.rows);
+  put_rows(commit);
   for (const auto& change : runs_.changes()) {
     if (change.after->plan) nodes_.try_emplace(change.after->id, change.after->plan);
   }
@@ -90,13 +91,17 @@ void Picture::begin_commit() {
 }
 
 // Whoever is forgotten had its end before, perhaps in this very commit, whose merged rows do not
-// show it any more.
-void Picture::end_forgotten(const RowBatch& rows) {
+// show it any more. Who left on purpose is known from the log.
+void Picture::end_forgotten(const Committed& commit) {
+  const RowBatch& rows = commit.rows;
   for (const WorkerId& id : rows.workers_gone) {
     const WorkerRow* row = workers_.find(id);
     if (row == nullptr || !is_present(row->state)) continue;
     WorkerRow gone = *row;
-    gone.state = WorkerState::kOffline;
+    const bool left = std::ranges::any_of(commit.events, [&](const Event& event) {
+      return event.kind == EventKind::kWorkerInactive && event.worker == id;
+    });
+    gone.state = left ? WorkerState::kInactive : WorkerState::kOffline;
     workers_.put(id, gone);
   }
   for (const MachineId& id : rows.machines_gone) {
@@ -110,8 +115,9 @@ void Picture::end_forgotten(const RowBatch& rows) {
   }
 }
 
-void Picture::put_rows(const RowBatch& rows) {
-  end_forgotten(rows);
+void Picture::put_rows(const Committed& commit) {
+  const RowBatch& rows = commit.rows;
+  end_forgotten(commit);
   for (const RunRow& row : rows.runs) runs_.put(row.id, row);
   for (const TaskRow& row : rows.tasks) tasks_.put(row.id, row);
   for (const AttemptRow& row : rows.attempts) attempts_.put(row.attempt, row);

@@ -80,8 +80,8 @@ class Picture {
  private:
   void apply_commit(Instant true_time, const Committed& commit);
   void begin_commit();
-  void put_rows(const RowBatch& rows);
-  void end_forgotten(const RowBatch& rows);
+  void put_rows(const Committed& commit);
+  void end_forgotten(const Committed& commit);
   void note_acts(const Committed& commit);
   void count_tasks();
   void note_grants(const RowBatch& rows);

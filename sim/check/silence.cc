@@ -170,8 +170,10 @@ class NoEarlySilence : public Checker {
   }
 
   void check_floor(const RecoveryRow& row) {
+    // The clock stands still within a turn: what was decided at the very instant at which an outage
+    // was seen to end was decided before that.
     const auto last = std::find_if(floors_.rbegin(), floors_.rend(),
-                                   [&](Instant floor) { return floor <= row.at; });
+                                   [&](Instant floor) { return floor < row.at; });
     if (last != floors_.rend()) too_early(row, "a term began or an outage ended", *last);
   }
 

@@ -88,7 +88,6 @@ void judge_unmade_anew(Context& cx, RunIx ix) {
     unmade.push_back(index);
   }
   if (unmade.empty()) return;
-  REACHED("core: map without an item judged anew");
   std::erase_if(run.expanding, [&](std::uint32_t i) { return run.nodes[i].created == 0; });
   for (const std::uint32_t index : unmade) consider_node(cx, ix, index);
 }

@@ -177,6 +177,7 @@ TEST_F(Bulk, AMapThatGoesOnDoesNotEndBeforeItsSkippedItemsAreBack) {
   send(w, call);
   EXPECT_EQ(state_of(run), RunState::kRunning);
   steps_to_rest();
+  step(Tick{});
   finish_all(w, run);
   EXPECT_EQ(state_of(run), RunState::kCompleted);
   EXPECT_EQ(state_of({run, kItems + 2}), TaskState::kCompleted);
