@@ -159,14 +159,29 @@ TEST_P(Killing, StoppedRunnerIsContinued) {
   EXPECT_EQ(summary(on.run({"true"})), "completed ");
 }
 
-TEST_P(Killing, RunnerThatIsStoppedAgainAndAgainIsGivenUpAndReplaced) {
+TEST_P(Killing, RunnerThatIsStoppedAgainAndAgainIsKilledOrKills) {
   Executing on(GetParam(), short_grace);
   const Attempt attempt =
       on.start(shell(std::string(kHiddenGrandchild) +
                      "trap '' TERM; echo $$; while :; do kill -STOP $PPID; done"));
   const auto pids = pids_of(on.lines(attempt, 2));
+  on.executor->kill(attempt);
+  EXPECT_EQ(summary(on.wait_over(attempt)), "killed");
+  for (const pid_t pid : pids) EXPECT_TRUE(is_gone(pid)) << pid;
+  EXPECT_EQ(summary(on.run({"true"})), "completed ");
+}
+
+TEST_P(Killing, RunnerThatIsStoppedWhenTheGraceEndsIsReplaced) {
+  Executing on(GetParam(), [](ExecutorConfig& config) {
+    config.kill_grace = millis(300);
+    config.look_every = seconds(1000);  // nobody continues the runner meanwhile
+  });
+  const Attempt attempt = on.start(shell(std::string(kHiddenGrandchild) +
+                                         "trap '' TERM; echo $$; while :; do sleep 0.05; done"));
+  const auto pids = pids_of(on.lines(attempt, 2));
   const pid_t runner = on.executor->runner_pids().at(0);
   on.executor->kill(attempt);
+  ::kill(runner, SIGSTOP);
   EXPECT_EQ(summary(on.wait_over(attempt)), "killed");
   for (const pid_t pid : pids) EXPECT_TRUE(is_gone(pid)) << pid;
   EXPECT_EQ(summary(on.run({"true"})), "completed ");
