@@ -6,19 +6,17 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <utility>
 #include <vector>
 
 #include "base/rng.h"
 #include "base/time.h"
+#include "sim/action.h"
 
 namespace vortex::sim {
 
 class Agenda {
  public:
-  using Action = std::function<void()>;
-
   explicit Agenda(Rng tie_break) : rng_(tie_break) {}
 
   Instant now() const { return now_; }
@@ -40,7 +38,6 @@ class Agenda {
     const Entry entry = heap_.back();
     heap_.pop_back();
     const Action action = std::move(actions_[entry.slot]);
-    actions_[entry.slot] = nullptr;
     free_.push_back(entry.slot);
     now_ = entry.at;
     ++happened_;

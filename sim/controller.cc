@@ -107,7 +107,8 @@ void Controller::resume() {
 }
 
 void Controller::receive(const LinePtr& line, const core::Command& command) {
-  process_.run_in(process_.life(), [this, line, command] { take(line, command); });
+  process_.run_in(
+      process_.life(), [this, line](const core::Command& asked) { take(line, asked); }, command);
 }
 
 void Controller::line_closed(const LinePtr& line) {

@@ -111,7 +111,7 @@ class Controller : public Callee {
   template <class Make>
   auto telling(Make make) {
     return [this, make, life = process_.life()](auto answer) {
-      process_.run_in(life, [this, make, answer] { tell(make(answer)); });
+      process_.run_in(life, [this, make](const auto& told) { tell(make(told)); }, answer);
     };
   }
 

@@ -239,7 +239,7 @@ void Controller::perform(const engine::StoreStalls& order) {
 void Controller::start_probe(const core::Probe& probe) {
   const auto target = find_target_(probe.worker);
   auto done = std::make_shared<bool>(false);
-  const Process::Action give_up = process_.mine([this, done, probe] {
+  const auto give_up = process_.mine([this, done, probe] {
     if (std::exchange(*done, true)) return;
     enqueue(core::ProbeResult{probe.worker, probe.incarnation, core::ProbeOutcome::kTimedOut});
   });

@@ -18,24 +18,6 @@ Duration Network::draw_delay() {
   return rng_.between(strength_.delay_min, strength_.delay_max);
 }
 
-void Network::send(HostId from, HostId to, Deliver deliver) {
-  Link& way = link(from, to);
-  if (way.cuts > 0 || rng_.chance(strength_.drop_permille)) return;
-  if (way.clogs > 0) {
-    way.held.push_back(std::move(deliver));
-    return;
-  }
-  // A cut also takes what is still on the way.
-  agenda_.after(draw_delay(), [this, from, to, deliver = std::move(deliver)] {
-    if (link(from, to).cuts == 0) deliver();
-  });
-}
-
-void Network::send_request(HostId from, HostId to, const Deliver& deliver) {
-  send(from, to, deliver);
-  if (rng_.chance(strength_.repeat_permille)) send(from, to, deliver);
-}
-
 void Network::cut(HostId from, HostId to, bool on) {
   Link& way = link(from, to);
   if (on) {
@@ -87,7 +69,7 @@ void Network::heal() {
 }
 
 void Network::release(Link& way) {
-  for (Deliver& deliver : way.held) {
+  for (Action& deliver : way.held) {
     agenda_.after(rng_.between(micros(1), millis(1)), std::move(deliver));
   }
   way.held.clear();

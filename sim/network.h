@@ -6,7 +6,6 @@
 // receiver's business.
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "base/rng.h"
@@ -30,14 +29,28 @@ struct LinkStrength {
 
 class Network {
  public:
-  using Deliver = std::function<void()>;
-
   Network(Agenda& agenda, Rng rng, std::uint32_t hosts, const LinkStrength& strength);
 
   // Delivered once or not at all.
-  void send(HostId from, HostId to, Deliver deliver);
+  template <typename Callable>
+  void send(HostId from, HostId to, Callable deliver) {
+    Link& way = link(from, to);
+    if (way.cuts > 0 || rng_.chance(strength_.drop_permille)) return;
+    if (way.clogs > 0) {
+      way.held.push_back(std::move(deliver));
+      return;
+    }
+    // A cut also takes what is still on the way.
+    agenda_.after(draw_delay(), [this, from, to, deliver = std::move(deliver)] {
+      if (link(from, to).cuts == 0) deliver();
+    });
+  }
   // A request that something on the way may repeat: delivered never, once or twice.
-  void send_request(HostId from, HostId to, const Deliver& deliver);
+  template <typename Callable>
+  void send_request(HostId from, HostId to, const Callable& deliver) {
+    send(from, to, deliver);
+    if (rng_.chance(strength_.repeat_permille)) send(from, to, deliver);
+  }
 
   void cut(HostId from, HostId to, bool on);
   void clog(HostId from, HostId to, bool on);
@@ -57,7 +70,7 @@ class Network {
     // Faults overlap, so each kind counts how many of them are on.
     std::uint32_t cuts = 0;
     std::uint32_t clogs = 0;
-    std::vector<Deliver> held;
+    std::vector<Action> held;
   };
   Link& link(HostId from, HostId to) { return links_[from.value * hosts_ + to.value]; }
   const Link& link(HostId from, HostId to) const { return links_[from.value * hosts_ + to.value]; }

@@ -5,16 +5,15 @@
 // and when it has died they never happen. So no callback of an earlier life reaches a later one.
 
 #include <cstdint>
-#include <functional>
 #include <utility>
 #include <vector>
+
+#include "sim/action.h"
 
 namespace vortex::sim {
 
 class Process {
  public:
-  using Action = std::function<void()>;
-
   bool is_alive() const { return alive_; }
   bool is_paused() const { return paused_; }
   bool runs() const { return alive_ && !paused_; }
@@ -42,17 +41,20 @@ class Process {
   }
 
   // The action, bound to this life of the process. Nothing happens inside a dead one.
-  Action mine(Action action) {
+  template <typename Callable>
+  auto mine(Callable action) {
     return [this, life = life_, action = std::move(action)] { run_in(life, action); };
   }
-  // The same for callbacks that bring something along: remember the life, act in it later.
+  // The same for callbacks that bring something along: remember the life, act in it later. What is
+  // brought is copied only where it has to wait.
   std::uint64_t life() const { return life_; }
-  void run_in(std::uint64_t life, const Action& action) {
+  template <typename Callable, typename... Brought>
+  void run_in(std::uint64_t life, const Callable& action, const Brought&... brought) {
     if (!alive_ || life != life_) return;
     if (paused_) {
-      held_.push_back(action);
+      held_.push_back([action, brought...] { action(brought...); });
     } else {
-      action();
+      action(brought...);
     }
   }
 

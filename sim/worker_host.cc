@@ -112,7 +112,8 @@ void WorkerHost::perform(agent::SendRegister& send) {
   // On record before anybody hears of it.
   if (lives_.empty() || lives_.back() != send.incarnation) lives_.push_back(send.incarnation);
   const auto done = [this, call = send.call, life = process_.life()](const CallResult& result) {
-    process_.run_in(life, [this, call, result] { feed(register_result(call, result)); });
+    process_.run_in(
+        life, [this, call](const CallResult& told) { feed(register_result(call, told)); }, result);
   };
   call({send.controller, agent::Channel::kReport, send.call}, {std::move(command), send.time_limit},
        done);
@@ -143,7 +144,8 @@ void WorkerHost::perform(agent::SendSync& send) {
   core::Sync command{{}, std::move(send.request)};
   const Exchange exchange{send.call, command.body.incarnation, send.controller.value};
   const auto done = [this, exchange, life = process_.life()](const CallResult& result) {
-    process_.run_in(life, [this, exchange, result] { answered(exchange, result); });
+    process_.run_in(
+        life, [this, exchange](const CallResult& told) { answered(exchange, told); }, result);
   };
   call({send.controller, send.channel, send.call}, {std::move(command), send.time_limit}, done);
 }

@@ -124,7 +124,7 @@ class TaskTable {
   void unlink(TaskList& list, TaskIx ix);
 
  private:
-  static constexpr std::uint32_t kPage = 4096;
+  static constexpr std::uint32_t kPage = 256;  // small: a state of a few tasks is made often
 
   std::vector<std::unique_ptr<Task[]>> pages_;
   std::uint32_t used_ = 0;
