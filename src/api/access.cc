@@ -1,7 +1,6 @@
 #include "api/access.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,8 +12,6 @@ namespace vortex::api {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kRoles{"viewer", "submitter", "operator", "worker",
-                                                 "admin"};
 constexpr std::chrono::seconds kTrusted{3};  // how long what was read is used as it is
 constexpr std::chrono::seconds kUnknown{1};  // for a token that is not in it
 
@@ -56,17 +53,8 @@ Trouble too_low(const Caller& caller, Need need) {
 }  // namespace
 
 std::string_view to_text(Need need) {
-  constexpr std::array<std::string_view, 6> kNeeds{"anyone",   "viewer", "submitter",
-                                                   "operator", "worker", "admin"};
-  return kNeeds[static_cast<std::size_t>(need)];
-}
-
-std::string_view to_text(Role role) { return kRoles[static_cast<std::size_t>(role)]; }
-
-std::optional<Role> role_from_text(std::string_view text) {
-  const auto* found = std::ranges::find(kRoles, text);
-  if (found == kRoles.end()) return std::nullopt;
-  return static_cast<Role>(found - kRoles.begin());
+  if (need == Need::kAnyone) return "anyone";
+  return to_text(static_cast<Role>(static_cast<std::uint8_t>(need) - 1));
 }
 
 bool may(std::optional<Role> role, Need need) {

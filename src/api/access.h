@@ -25,12 +25,11 @@
 
 namespace vortex::api {
 
-// The least that is needed; kAnyone asks for no token at all.
+// The least that is needed; kAnyone asks for no token at all, the rest are the roles in their
+// order.
 enum class Need : std::uint8_t { kAnyone, kViewer, kSubmitter, kOperator, kWorker, kAdmin };
 
 std::string_view to_text(Need need);
-std::string_view to_text(Role role);
-std::optional<Role> role_from_text(std::string_view text);
 
 bool may(std::optional<Role> role, Need need);
 

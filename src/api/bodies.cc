@@ -31,14 +31,6 @@ constexpr std::size_t kEntriesMax = 1'000;
 constexpr std::size_t kReasonMax = 1'000;
 constexpr std::uint64_t kNumberMax = std::numeric_limits<std::int64_t>::max();
 
-constexpr std::array<codec::Word<Role>, 5> kRoleWords{{
-    {"viewer", Role::kViewer},
-    {"submitter", Role::kSubmitter},
-    {"operator", Role::kOperator},
-    {"worker", Role::kWorker},
-    {"admin", Role::kAdmin},
-}};
-
 void read_name(Reading& in, NodeIx node, std::string& out) {
   const auto text = codec::text_of(in, node);
   if (!text) return;
@@ -276,9 +268,7 @@ void read_plain_name(Reading& in, NodeIx node, T& out) {
   out.name = *text;
 }
 
-void read_role(Reading& in, NodeIx node, TokenBody& out) {
-  codec::read_word(in, node, kRoleWords, out.role);
-}
+void read_role(Reading& in, NodeIx node, TokenBody& out) { codec::read_word(in, node, out.role); }
 
 constexpr codec::Field<TokenBody> kTokenFields[] = {
     {"name", read_plain_name<TokenBody>, Presence::kRequired},
@@ -296,18 +286,6 @@ void read_web_address(Reading& in, NodeIx node, WebhookBody& out) {
   out.url = *text;
 }
 
-const std::vector<std::string_view>& event_kinds() {
-  static const std::vector<std::string_view> all_kinds = [] {
-    std::vector<std::string_view> all;
-    all.reserve(static_cast<std::size_t>(EventKind::kCount));
-    for (int i = 0; i < static_cast<int>(EventKind::kCount); ++i) {
-      all.push_back(to_text(static_cast<EventKind>(i)));
-    }
-    return all;
-  }();
-  return all_kinds;
-}
-
 void read_kinds(Reading& in, NodeIx node, WebhookBody& out) {
   if (!codec::is_array(in, node)) return;
   if (in.document().count(node) == 0) {
@@ -316,7 +294,7 @@ void read_kinds(Reading& in, NodeIx node, WebhookBody& out) {
   in.document().each_item(node, [&](NodeIx item) {
     const auto kind = codec::text_of(in, item);
     if (!kind) return;
-    const auto& known = event_kinds();
+    const auto& known = words_of<EventKind>();
     if (std::ranges::find(known, *kind) == known.end()) {
       const std::string_view near = nearest_name(*kind, known);
       return in.problem(item, "unknown kind of event '" + std::string(*kind) + "'",

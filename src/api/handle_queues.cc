@@ -138,7 +138,7 @@ Handled resume_queue(Call& call) { co_return co_await set_paused(call, false); }
 Handled list_dead_letters(Call& call) {
   QueryReader query(call.request().query);
   store::DeadLetterFilter filter;
-  if (const auto state = query.word("state", kLetterStateNames)) {
+  if (const auto state = query.word("state", words_of<DeadLetterState>())) {
     filter.state = static_cast<DeadLetterState>(*state);
   }
   filter.run = query.run("run");

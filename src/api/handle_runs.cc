@@ -36,7 +36,7 @@ Handled act_on_run(Call& call, core::Command command) {
 Handled list_runs(Call& call) {
   QueryReader query(call.request().query);
   store::RunFilter filter;
-  if (const auto state = query.word("state", kRunStateNames)) {
+  if (const auto state = query.word("state", words_of<RunState>())) {
     filter.state = static_cast<RunState>(*state);
   }
   filter.dag = query.text("dag");
@@ -70,7 +70,7 @@ Handled list_run_tasks(Call& call) {
   QueryReader query(call.request().query);
   store::TaskFilter filter;
   filter.run = call.run();
-  if (const auto state = query.word("state", kTaskStateNames)) {
+  if (const auto state = query.word("state", words_of<TaskState>())) {
     filter.state = static_cast<TaskState>(*state);
   }
   if (query.has("node")) filter.node = query.text("node");

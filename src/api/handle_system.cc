@@ -13,7 +13,7 @@ namespace vortex::api {
 namespace {
 
 constexpr std::uint32_t kWorkersPerPage = 1'000;
-constexpr std::size_t kWorkerStates = std::size(kWorkerStateNames);
+constexpr std::size_t kWorkerStates = words_of<WorkerState>().size();
 
 using WorkerCounts = std::array<std::uint64_t, kWorkerStates>;
 
@@ -76,7 +76,7 @@ void write_health(JsonWriter& json, const Health& health, bool known_caller) {
 
 void write_workers(JsonWriter& json, const WorkerCounts& counts) {
   json.key("workers").begin_object();
-  for (std::size_t i = 0; i < counts.size(); ++i) json.field(kWorkerStateNames[i], counts[i]);
+  for (std::size_t i = 0; i < counts.size(); ++i) json.field(words_of<WorkerState>()[i], counts[i]);
   json.end_object();
   const auto of = [&](WorkerState state) { return counts[static_cast<std::size_t>(state)]; };
   json.field("workers_active", of(WorkerState::kIdle) + of(WorkerState::kRunning));
@@ -100,7 +100,7 @@ void write_status(JsonWriter& json, const StatusParts& parts) {
   write_workers(json, parts.overview.workers);
   json.key("tasks").begin_object();
   const TaskTotals& tasks = parts.overview.totals.counters.tasks;
-  for (std::size_t i = 0; i < tasks.size(); ++i) json.field(kTaskStateNames[i], tasks[i]);
+  for (std::size_t i = 0; i < tasks.size(); ++i) json.field(words_of<TaskState>()[i], tasks[i]);
   json.end_object().field("requeued_last_hour", parts.overview.totals.requeued_last_hour);
   json.field("dead_letters", parts.overview.totals.open_dead_letters);
   json.key("queues").begin_array();

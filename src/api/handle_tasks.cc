@@ -83,7 +83,7 @@ Handled list_tasks(Call& call) {
   QueryReader query(call.request().query);
   store::TaskFilter filter;
   filter.run = query.run("run");
-  if (const auto state = query.word("state", kTaskStateNames)) {
+  if (const auto state = query.word("state", words_of<TaskState>())) {
     filter.state = static_cast<TaskState>(*state);
   }
   if (query.has("worker")) filter.worker = WorkerId(query.text("worker"));

@@ -12,19 +12,19 @@ using namespace rows;
 
 constexpr QueryParam kPage[] = {kLimit, kCursor};
 constexpr QueryParam kRuns[] = {
-    {"state", Type::kText, "only runs in this state", kRunStateNames},
+    {"state", Type::kText, "only runs in this state", words_of<RunState>()},
     {"dag", Type::kText, "only runs of the DAG with this name"},
     {"label", Type::kText, "only runs with this label, key=value; may be repeated"},
     kLimit,
     kCursor};
 constexpr QueryParam kRunTasks[] = {
-    {"state", Type::kText, "only tasks in this state", kTaskStateNames},
+    {"state", Type::kText, "only tasks in this state", words_of<TaskState>()},
     {"node", Type::kText, "only tasks of the node with this name"},
     kLimit,
     kCursor};
 constexpr QueryParam kTasks[] = {
     {"run", Type::kText, "only tasks of this run"},
-    {"state", Type::kText, "only tasks in this state", kTaskStateNames},
+    {"state", Type::kText, "only tasks in this state", words_of<TaskState>()},
     {"worker", Type::kText, "only tasks that this worker holds"},
     {"node", Type::kText, "only tasks of the node with this name; requires run"},
     kLimit,
@@ -58,7 +58,7 @@ constexpr QueryParam kPiece[] = {
     {"offset", Type::kInteger, "where the piece starts"}};
 constexpr QueryParam kFence[] = {{"epoch", Type::kInteger, "VORTEX_EPOCH of the task", {}, true}};
 constexpr QueryParam kLetters[] = {
-    {"state", Type::kText, "only dead letters in this state", kLetterStateNames},
+    {"state", Type::kText, "only dead letters in this state", words_of<DeadLetterState>()},
     {"run", Type::kText, "only dead letters of this run"},
     kLimit,
     kCursor};

@@ -4,11 +4,14 @@
 // The OpenAPI description is made from it, and a test holds every real answer against it: a field
 // that is written must be declared here, a declared one must be there. Append-only.
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <string_view>
+
+#include "model/states.h"
 
 namespace vortex::api {
 
@@ -98,22 +101,13 @@ constexpr Field optional(Field field) {
 inline constexpr Field kNextCursor =
     nullable(text("next_cursor", "pass it as cursor to get the next page; null: last page"));
 
-// Closed lists of words, also used to read query parameters.
-inline constexpr std::string_view kTaskStateNames[] = {
-    "Waiting", "Queued", "Scheduled", "Running", "Completed", "Failed", "Cancelled", "Skipped"};
-inline constexpr std::string_view kRunStateNames[] = {"Running", "Completed", "Failed",
-                                                      "Cancelled"};
-inline constexpr std::string_view kWorkerStateNames[] = {"REGISTERING", "IDLE",     "RUNNING",
-                                                         "DRAINING",    "INACTIVE", "OFFLINE"};
 // What workers can be filtered by: a state, or the two that together are called active.
-inline constexpr std::string_view kWorkerFilterNames[] = {
-    "REGISTERING", "IDLE", "RUNNING", "DRAINING", "INACTIVE", "OFFLINE", "ACTIVE"};
-inline constexpr std::size_t kActiveFilter = std::size(kWorkerStateNames);
-inline constexpr std::string_view kRoleNames[] = {"viewer", "submitter", "operator", "worker",
-                                                  "admin"};
-inline constexpr std::string_view kLetterStateNames[] = {"open", "redriven", "discarded"};
-inline constexpr std::string_view kStopNames[] = {"none", "cancel", "stale", "execution_timeout",
-                                                  "not_started"};
-inline constexpr std::string_view kEndingNames[] = {"none", "cancelled", "timed_out"};
+inline constexpr std::size_t kActiveFilter = kWords<WorkerState>.size();
+inline constexpr auto kWorkerFilterNames = [] {
+  std::array<std::string_view, kActiveFilter + 1> names{};
+  std::ranges::copy(kWords<WorkerState>, names.begin());
+  names[kActiveFilter] = "ACTIVE";
+  return names;
+}();
 
 }  // namespace vortex::api

@@ -1,24 +1,27 @@
 // Schemas of workers, machines, queues and partition leases.
+#include <array>
+
 #include "api/schema.h"
+#include "codec/sync_words.h"
+#include "model/sync.h"
 
 namespace vortex::api {
 
 namespace {
 
-constexpr std::string_view kReportKindNames[] = {"started", "checkpoint", "completed",
-                                                 "failed",  "released",   "timed_out"};
-constexpr std::string_view kReportCauseNames[] = {"exit_code",       "signal",     "out_of_memory",
-                                                  "could_not_start", "drained",    "self_fenced",
-                                                  "stopped",         "not_started"};
-constexpr std::string_view kLeavingNames[] = {"no", "draining", "gone"};
-constexpr std::string_view kStopWhyNames[] = {"cancelled", "stale", "execution_timeout",
-                                              "not_started_in_time"};
+// Of failed, then of released.
+constexpr auto kReportCauseNames = [] {
+  std::array<std::string_view, kWords<Failed::Cause>.size() + kWords<Released::Cause>.size()> all{};
+  const auto middle = std::ranges::copy(kWords<Failed::Cause>, all.begin()).out;
+  std::ranges::copy(kWords<Released::Cause>, middle);
+  return all;
+}();
 
 constexpr Field kWorker[] = {
     text("id", "id given at registration"),
     text("name", "display name"),
     text("machine", "machine it runs on"),
-    one_of("state", kWorkerStateNames, "IDLE and RUNNING workers are active"),
+    one_of("state", words_of<WorkerState>(), "IDLE and RUNNING workers are active"),
     boolean("suspect", "it may be gone; it gets no new tasks"),
     boolean("cordoned", "it gets no new tasks until uncordoned"),
     integer("incarnation", "identifies one life of the worker"),
@@ -168,7 +171,7 @@ constexpr Field kHeld[] = {
 constexpr Field kReport[] = {
     text("task", "id of the task"),
     integer("epoch", "epoch of the attempt"),
-    one_of("kind", kReportKindNames, "what happened"),
+    one_of("kind", words_of<codec::ReportKind>(), "what happened"),
     optional(text("data", "for checkpoint: its bytes, as UTF-8")),
     optional(text("data_base64", "for checkpoint: its bytes, if they are not UTF-8")),
     optional(any("outputs", "for completed: an object, 256 KiB at most")),
@@ -185,7 +188,7 @@ constexpr Field kSync[] = {
     integer("slots", "total number of tasks it is willing to hold, including those it holds"),
     optional(list("held", "HeldTask", "all tasks it holds; absent: no statement about them")),
     optional(list("reports", "Report", "repeated until seq_seen has reached the call")),
-    optional(one_of("leaving", kLeavingNames,
+    optional(one_of("leaving", words_of<Leaving>(),
                     "draining: no new tasks; gone: the session ends with this call")),
     optional(integer("wait_ms", "how long the response may be delayed, H at most")),
     optional(integer("worker_clock_us", "its wall clock, for display only")),
@@ -216,7 +219,7 @@ constexpr Field kAssignment[] = {
 constexpr Field kStopOrder[] = {
     text("task", "id of the task"),
     integer("epoch", "epoch of the attempt"),
-    one_of("why", kStopWhyNames, "for the log; the reaction is the same for all"),
+    one_of("why", words_of<StopOrder::Why>(), "for the log; the reaction is the same for all"),
 };
 constexpr Field kStaleAttempt[] = {text("task", "id of the task"),
                                    integer("epoch", "epoch of the attempt")};

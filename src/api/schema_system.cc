@@ -1,13 +1,13 @@
 // Schemas of the system as a whole: health, status, timings, settings, events, tokens, webhooks,
 // problems.
 #include "api/schema.h"
+#include "model/event.h"
 
 namespace vortex::api {
 
 namespace {
 
 constexpr std::string_view kHealthNames[] = {"healthy", "unhealthy"};
-constexpr std::string_view kLevelNames[] = {"INFO", "WARN", "ERROR"};
 
 constexpr Field kHealth[] = {
     one_of("status", kHealthNames, "unhealthy comes with status 503"),
@@ -90,7 +90,7 @@ constexpr Field kSettings[] = {
 
 constexpr Field kEvent[] = {
     text("ts", "time of the event"),
-    one_of("level", kLevelNames, "severity"),
+    one_of("level", words_of<Severity>(), "severity"),
     nullable(text("worker_id", "worker concerned")),
     text("event", "kind of event"),
     nullable(text("task_id", "task concerned")),
@@ -107,7 +107,7 @@ constexpr Field kEventPage[] = {
 
 constexpr Field kToken[] = {
     text("name", "name of the token"),
-    one_of("role", kRoleNames, "what it may do"),
+    one_of("role", words_of<Role>(), "what it may do"),
     time("created_at", "time of creation"),
     boolean("revoked", "it is no longer valid"),
 };
@@ -115,7 +115,7 @@ constexpr Field kTokenList[] = {list("tokens", "Token", "by name")};
 constexpr Field kNewToken[] = {text("secret", "shown only once; only its hash is stored")};
 constexpr Field kTokenRequest[] = {
     text("name", "1 to 100 characters"),
-    one_of("role", kRoleNames, "what it may do"),
+    one_of("role", words_of<Role>(), "what it may do"),
 };
 
 constexpr Field kWebhook[] = {

@@ -5,17 +5,6 @@ namespace vortex::api {
 
 namespace {
 
-constexpr std::string_view kVerdictNames[] = {
-    "completed",       "exit_code",         "signal",          "out_of_memory",
-    "could_not_start", "execution_timeout", "stale",           "not_started_in_time",
-    "self_fenced",     "drained",           "lost_in_transit", "worker_lost",
-    "cancelled",       "given_back"};
-constexpr std::string_view kReasonNames[] = {
-    "retries_exhausted", "not_retryable",        "crash_limit",  "stall_limit",
-    "never_started",     "worker_queue_expired", "release_limit"};
-constexpr std::string_view kEvidenceNames[] = {"exit", "new_incarnation", "operator",  "goodbye",
-                                               "hint", "silence",         "reconciler"};
-
 constexpr Field kDag[] = {
     text("name", "name of the DAG"),
     text("digest", "digest of the specification, 16 hexadecimal digits"),
@@ -46,8 +35,8 @@ constexpr Field kRun[] = {
     text("id", "r42"),
     text("dag", "name of its DAG"),
     text("dag_digest", "digest of its DAG, 16 hexadecimal digits"),
-    one_of("state", kRunStateNames, "state of the run"),
-    one_of("ending", kEndingNames, "why it starts no more tasks although some are open"),
+    one_of("state", words_of<RunState>(), "state of the run"),
+    one_of("ending", words_of<RunEnding>(), "why it starts no more tasks although some are open"),
     boolean("paused", "no tasks of it are assigned"),
     time("created_at", "when it was submitted"),
     nullable(time("finished_at", "null: not yet")),
@@ -67,8 +56,8 @@ constexpr Field kTask[] = {
     text("node", "name of its node in the DAG"),
     integer("index", "index within the run"),
     nullable(integer("level", "level of its node")),
-    one_of("state", kTaskStateNames, "state of the task"),
-    one_of("stop", kStopNames, "why its worker was asked to stop it"),
+    one_of("state", words_of<TaskState>(), "state of the task"),
+    one_of("stop", words_of<StopReason>(), "why its worker was asked to stop it"),
     integer("epoch", "the fence: epoch of its current or last attempt"),
     nullable(text("worker", "worker that holds it")),
     nullable(integer("incarnation", "incarnation of that worker")),
@@ -122,7 +111,7 @@ constexpr Field kAttempt[] = {
     nullable(time("granted_at", "when it was assigned to the worker")),
     nullable(time("started_at", "null: its start was not reported")),
     nullable(time("ended_at", "null: still open")),
-    nullable(one_of("verdict", kVerdictNames, "how it ended; null: still open")),
+    nullable(one_of("verdict", words_of<Verdict>(), "how it ended; null: still open")),
     nullable(integer("code", "exit code or signal number")),
     nullable(text("message", "message about its end")),
 };
@@ -141,7 +130,7 @@ constexpr Field kLog[] = {
 
 constexpr Field kExplanation[] = {
     text("task", "id of the task"),
-    one_of("state", kTaskStateNames, "state of the task"),
+    one_of("state", words_of<TaskState>(), "state of the task"),
     text("reason", "one word that programs can act on"),
     texts("details", "details of the reason"),
     text("moves_when", "what would change its state"),
@@ -165,8 +154,8 @@ constexpr Field kDeadLetter[] = {
     text("node", "name of its node"),
     integer("level", "level of its node"),
     integer("epoch", "epoch of its last attempt"),
-    one_of("reason", kReasonNames, "why it was given up"),
-    one_of("state", kLetterStateNames, "what was done about it"),
+    one_of("reason", words_of<DeathReason>(), "why it was given up"),
+    one_of("state", words_of<DeadLetterState>(), "what was done about it"),
     time("at", "when it was given up"),
     text("message", "the last error"),
 };
@@ -177,7 +166,7 @@ constexpr Field kRecovery[] = {
     integer("id", "number of the ledger entry"),
     text("worker", "worker that was lost"),
     integer("incarnation", "incarnation of that worker"),
-    one_of("evidence", kEvidenceNames, "evidence for the decision"),
+    one_of("evidence", words_of<Evidence>(), "evidence for the decision"),
     integer("num_tasks", "number of reclaimed tasks"),
     time("at", "time of the recovery"),
 };

@@ -118,7 +118,7 @@ std::string body_of(const Trouble& trouble, int status, std::string_view request
   }
   if (!trouble.errors.empty()) write_errors(json, trouble.errors);
   if (trouble.refusal) {
-    json.field("why", codec::to_text(trouble.refusal->why));
+    json.field("why", to_text(trouble.refusal->why));
     json.field("current", trouble.refusal->current.value);
   }
   if (trouble.retry_after > Duration{}) {

@@ -8,14 +8,9 @@ namespace vortex::api {
 
 namespace {
 
-template <std::size_t N, class Enum>
-std::string_view word(const std::string_view (&words)[N], Enum value) {
-  return words[static_cast<std::size_t>(value)];
-}
-
 void write_counts(JsonWriter& json, const TaskCounts& counts) {
   json.key("counts").begin_object();
-  for (std::size_t i = 0; i < counts.size(); ++i) json.field(kTaskStateNames[i], counts[i]);
+  for (std::size_t i = 0; i < counts.size(); ++i) json.field(words_of<TaskState>()[i], counts[i]);
   json.end_object();
 }
 
@@ -24,7 +19,7 @@ void write_task_fields(JsonWriter& json, const store::TaskView& view) {
   json.field("id", to_text(row.id)).field("run", to_text(row.id.run)).field("node", view.name);
   json.field("index", row.id.index).key("level");
   row.level ? json.number(std::uint64_t{*row.level}) : json.null();
-  json.field("state", to_text(row.state)).field("stop", word(kStopNames, row.stop));
+  json.field("state", to_text(row.state)).field("stop", to_text(row.stop));
   json.field("epoch", row.epoch.value);
   write_name(json, "worker", row.worker.text);
   json.key("incarnation");
@@ -102,7 +97,7 @@ std::string digest_text(std::uint64_t digest) { return fmt::format("{:016x}", di
 void write_run(JsonWriter& json, const store::RunView& run) {
   json.begin_object().field("id", to_text(run.id)).field("dag", run.dag);
   json.field("dag_digest", digest_text(run.dag_digest)).field("state", to_text(run.state));
-  json.field("ending", word(kEndingNames, run.ending)).field("paused", run.paused);
+  json.field("ending", to_text(run.ending)).field("paused", run.paused);
   json.field("created_at", run.created_at);
   write_time(json, "finished_at", run.finished_at);
   write_labels(json, "labels", run.labels);
@@ -198,7 +193,7 @@ void write_dead_letter(JsonWriter& json, const store::DeadLetterView& letter) {
   json.field("run", to_text(row.attempt.task.run)).field("dag", letter.dag);
   json.field("node", letter.name).field("level", letter.level);
   json.field("epoch", row.attempt.epoch.value).field("reason", to_text(row.reason));
-  json.field("state", word(kLetterStateNames, row.state)).field("at", row.at);
+  json.field("state", to_text(row.state)).field("at", row.at);
   json.field("message", row.message).end_object();
 }
 

@@ -14,6 +14,7 @@
 #include "cli/human.h"
 #include "cli/json_view.h"
 #include "cli/listing.h"
+#include "model/states.h"
 
 namespace vortex::cli {
 namespace {
@@ -150,9 +151,12 @@ void add_dlq(CommandSpec app, Command& chosen) {
   dlq.example("vortex dlq list");
   auto filter = std::make_shared<Filter>();
   CommandSpec all = dlq.command("list", "List dead letters, newest first");
+  std::vector<std::string> states(words_of<DeadLetterState>().begin(),
+                                  words_of<DeadLetterState>().end());
+  states.emplace_back("any");
   all.option("--state", filter->state,
              "Only letters in this state: open, redriven, discarded or any")
-      .one_of({"open", "redriven", "discarded", "any"})
+      .one_of(states)
       .value_name("STATE")
       .shows_default();
   all.option("--run", filter->run, "Only dead letters of this run").value_name("RUN");

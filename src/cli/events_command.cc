@@ -151,10 +151,7 @@ ExitCode follow(const Context& context, ApiClient& api, Feed feed) {
 
 // False: one of them is none; told to the user.
 bool are_kinds(const std::string& list) {
-  std::vector<std::string_view> known;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(EventKind::kCount); ++i) {
-    known.push_back(to_text(static_cast<EventKind>(i)));
-  }
+  std::vector<std::string_view> known(words_of<EventKind>().begin(), words_of<EventKind>().end());
   for (std::size_t at = 0; at < list.size();) {
     const std::size_t end = std::min(list.find(',', at), list.size());
     const std::string_view kind = std::string_view(list).substr(at, end - at);

@@ -35,7 +35,7 @@ std::vector<std::string> last_lines(std::string_view text, std::size_t count) {
 std::string headline(const object& run, const Look& look) {
   const std::string state = text_at(run, "state");
   std::vector<std::string> parts;
-  for (const std::string_view word : api::kTaskStateNames) {
+  for (const std::string_view word : words_of<TaskState>()) {
     const std::int64_t count = number_at(object_at(run, "counts"), word);
     if (count > 0) parts.push_back(fmt::format("{} {}", count, word));
   }

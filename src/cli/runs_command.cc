@@ -103,7 +103,7 @@ std::string record_of(const object& run, const Look& look) {
                                     time_cell(run, "created_at", look).text));
   record.add("took", took_cell(run, look).text);
   record.add("tasks", fmt::format("{} of {} ended", ended_of(run), number_at(run, "tasks")));
-  for (const std::string_view name : api::kTaskStateNames) {
+  for (const std::string_view name : words_of<TaskState>()) {
     if (count_of(run, name) > 0) {
       record.add("  " + std::string(name), std::to_string(count_of(run, name)),
                  tone_of_state(name));

@@ -74,7 +74,7 @@ constexpr Listing kTokens{
     "tokens", "tokens", [](const boost::json::object& o) { return text_at(o, "name"); }, kColumns};
 
 ExitCode create(Context& context, const Options& options) {
-  const auto role = api::role_from_text(options.role);
+  const auto role = from_text<Role>(options.role);
   if (!role) {
     complain(fmt::format("'{}' is not a role", options.role),
              "roles are viewer, submitter, operator, worker and admin");

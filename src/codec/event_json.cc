@@ -4,24 +4,11 @@
 #include <string_view>
 #include <variant>
 
-#include "base/assert.h"
 #include "codec/id_text.h"
 #include "codec/json_writer.h"
 
 namespace vortex::codec {
 namespace {
-
-std::string_view level_of(Severity severity) {
-  switch (severity) {
-    case Severity::kInfo:
-      return "INFO";
-    case Severity::kWarning:
-      return "WARN";
-    case Severity::kError:
-      return "ERROR";
-  }
-  VX_ASSERT(false && "a value outside Severity");
-}
 
 void write_run(JsonWriter& json, const Event& event) {
   json.key("run_id");
@@ -38,7 +25,7 @@ void write_run(JsonWriter& json, const Event& event) {
 
 void write_event(std::string& out, const Event& event) {
   JsonWriter json(out);
-  json.begin_object().field("ts", event.at).field("level", level_of(event.severity));
+  json.begin_object().field("ts", event.at).field("level", to_text(event.severity));
   json.key("worker_id");
   event.worker.empty() ? json.null() : json.text(event.worker.text);
   json.field("event", to_text(event.kind)).key("task_id");

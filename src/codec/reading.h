@@ -21,6 +21,7 @@
 
 #include "codec/document.h"
 #include "codec/problem.h"
+#include "model/words.h"
 
 namespace vortex::codec {
 
@@ -120,6 +121,20 @@ bool read_word(Reading& in, NodeIx node, const std::array<Word<Enum>, N>& words,
   for (std::size_t i = 0; i < N; ++i) names[i] = words[i].first;
   not_a_word(in, node, names);
   return false;
+}
+
+// One of all the words of the enum.
+template <HasWords Enum>
+bool read_word(Reading& in, NodeIx node, Enum& out) {
+  const auto text = text_of(in, node);
+  if (!text) return false;
+  const auto value = from_text<Enum>(*text);
+  if (!value) {
+    not_a_word(in, node, words_of<Enum>());
+    return false;
+  }
+  out = *value;
+  return true;
 }
 
 template <class Enum, std::size_t N>

@@ -63,7 +63,4 @@ std::string write_sync(const SyncRequest& request);
 Decoded<RegisterReply> read_register_reply(std::string_view json);
 Decoded<SyncReply> read_sync_reply(std::string_view json);
 
-std::string_view to_text(SyncRefusal::Why why);
-std::optional<SyncRefusal::Why> refusal_from_text(std::string_view text);
-
 }  // namespace vortex::codec

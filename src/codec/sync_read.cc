@@ -57,10 +57,7 @@ constexpr Field<ReportDraft> kReportFields[] = {
     {"epoch",
      [](Reading& in, NodeIx node, ReportDraft& out) { read_strong(in, node, out.attempt.epoch); },
      kRequired},
-    {"kind",
-     [](Reading& in, NodeIx node, ReportDraft& out) {
-       read_word(in, node, kReportKinds, out.kind);
-     },
+    {"kind", [](Reading& in, NodeIx node, ReportDraft& out) { read_word(in, node, out.kind); },
      kRequired},
     {"data", keep_node<&ReportDraft::data>},
     {"data_base64", keep_node<&ReportDraft::data_base64>},
@@ -88,7 +85,7 @@ Completed completed_of(Reading& in, const ReportDraft& draft) {
 
 Failed failed_of(Reading& in, const ReportDraft& draft) {
   Failed failed;
-  if (draft.cause != 0) read_word(in, draft.cause, kFailedCauses, failed.cause);
+  if (draft.cause != 0) read_word(in, draft.cause, failed.cause);
   if (draft.code != 0) read_number(in, draft.code, failed.code);
   if (draft.message != 0) read_text(in, draft.message, failed.message);
   return failed;
@@ -96,7 +93,7 @@ Failed failed_of(Reading& in, const ReportDraft& draft) {
 
 Released released_of(Reading& in, const ReportDraft& draft) {
   Released released;
-  if (draft.cause != 0) read_word(in, draft.cause, kReleasedCauses, released.cause);
+  if (draft.cause != 0) read_word(in, draft.cause, released.cause);
   if (draft.message != 0) read_text(in, draft.message, released.message);
   return released;
 }
@@ -150,8 +147,8 @@ constexpr Field<SyncRequest> kSyncFields[] = {
      kRequired},
     {"held", read_held},
     {"reports", read_reports},
-    {"leaving", [](Reading& in, NodeIx node,
-                   SyncRequest& out) { read_word(in, node, kLeavingWords, out.leaving); }},
+    {"leaving",
+     [](Reading& in, NodeIx node, SyncRequest& out) { read_word(in, node, out.leaving); }},
     {"wait_ms",
      [](Reading& in, NodeIx node, SyncRequest& out) { read_millis(in, node, out.wait); }},
     {"worker_clock_us", [](Reading& in, NodeIx node,

@@ -92,8 +92,7 @@ constexpr Field<StopOrder> kStopFields[] = {
     {"epoch",
      [](Reading& in, NodeIx node, StopOrder& out) { read_strong(in, node, out.attempt.epoch); },
      kRequired},
-    {"why",
-     [](Reading& in, NodeIx node, StopOrder& out) { read_word(in, node, kStopWhys, out.why); }},
+    {"why", [](Reading& in, NodeIx node, StopOrder& out) { read_word(in, node, out.why); }},
 };
 
 void read_stops(Reading& in, NodeIx node, SyncReply& out) {

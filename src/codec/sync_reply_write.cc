@@ -179,7 +179,7 @@ void write_stops(JsonWriter& json, const SyncReply& reply) {
   for (const StopOrder& stop : reply.stops) {
     json.begin_object();
     write_attempt(json, stop.attempt);
-    json.field("why", word_for(kStopWhys, stop.why)).end_object();
+    json.field("why", to_text(stop.why)).end_object();
   }
   json.end_array();
 }

@@ -1,14 +1,15 @@
 #pragma once
-// The words of the exchange between worker and controller, each beside what it means.
-// One table for both directions. On the wire: append-only. Internal to the codec.
+// What a worker reports, as one word each. On the wire: append-only.
+// The other words of the exchange stand in model/sync.h, beside what they mean.
 
-#include <array>
 #include <cstdint>
+#include <variant>
 
-#include "codec/reading.h"
 #include "model/sync.h"
+#include "model/words.h"
 
-namespace vortex::codec {
+namespace vortex {
+namespace codec {
 
 // In the order of ReportBody.
 enum class ReportKind : std::uint8_t {
@@ -20,48 +21,17 @@ enum class ReportKind : std::uint8_t {
   kTimedOut,
 };
 
-inline constexpr std::array<Word<ReportKind>, 6> kReportKinds{{
-    {"started", ReportKind::kStarted},
-    {"checkpoint", ReportKind::kCheckpoint},
-    {"completed", ReportKind::kCompleted},
-    {"failed", ReportKind::kFailed},
-    {"released", ReportKind::kReleased},
-    {"timed_out", ReportKind::kTimedOut},
-}};
+}  // namespace codec
 
-inline constexpr std::array<Word<Failed::Cause>, 4> kFailedCauses{{
-    {"exit_code", Failed::Cause::kExitCode},
-    {"signal", Failed::Cause::kSignal},
-    {"out_of_memory", Failed::Cause::kOutOfMemory},
-    {"could_not_start", Failed::Cause::kCouldNotStart},
-}};
+template <>
+inline constexpr auto kWords<codec::ReportKind> = words<codec::ReportKind>({
+    {codec::ReportKind::kStarted, "started"},
+    {codec::ReportKind::kCheckpoint, "checkpoint"},
+    {codec::ReportKind::kCompleted, "completed"},
+    {codec::ReportKind::kFailed, "failed"},
+    {codec::ReportKind::kReleased, "released"},
+    {codec::ReportKind::kTimedOut, "timed_out"},
+});
+static_assert(std::variant_size_v<ReportBody> == kWords<codec::ReportKind>.size());
 
-inline constexpr std::array<Word<Released::Cause>, 4> kReleasedCauses{{
-    {"drained", Released::Cause::kDrained},
-    {"self_fenced", Released::Cause::kSelfFenced},
-    {"stopped", Released::Cause::kStopped},
-    {"not_started", Released::Cause::kNotStarted},
-}};
-
-inline constexpr std::array<Word<Leaving>, 3> kLeavingWords{{
-    {"no", Leaving::kNo},
-    {"draining", Leaving::kDraining},
-    {"gone", Leaving::kGone},
-}};
-
-inline constexpr std::array<Word<StopOrder::Why>, 4> kStopWhys{{
-    {"cancelled", StopOrder::Why::kCancelled},
-    {"stale", StopOrder::Why::kStale},
-    {"execution_timeout", StopOrder::Why::kExecutionTimeout},
-    {"not_started_in_time", StopOrder::Why::kNotStartedInTime},
-}};
-
-inline constexpr std::array<Word<SyncRefusal::Why>, 5> kRefusalWhys{{
-    {"unknown_worker", SyncRefusal::Why::kUnknownWorker},
-    {"stale_incarnation", SyncRefusal::Why::kStaleIncarnation},
-    {"session_ended", SyncRefusal::Why::kSessionEnded},
-    {"old_message", SyncRefusal::Why::kOldMessage},
-    {"malformed", SyncRefusal::Why::kMalformed},
-}};
-
-}  // namespace vortex::codec
+}  // namespace vortex

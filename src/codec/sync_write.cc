@@ -16,8 +16,6 @@ namespace {
 // Enough for a report without data, so that a long message grows its text only a few times.
 constexpr std::size_t kBytesPerEntry = 80;
 
-static_assert(std::variant_size_v<ReportBody> == kReportKinds.size());
-
 void write_body(JsonWriter& json, const Started& /*body*/) { json.field("kind", "started"); }
 
 void write_body(JsonWriter& json, const Checkpoint& body) {
@@ -31,13 +29,13 @@ void write_body(JsonWriter& json, const Completed& body) {
 }
 
 void write_body(JsonWriter& json, const Failed& body) {
-  json.field("kind", "failed").field("cause", word_for(kFailedCauses, body.cause));
+  json.field("kind", "failed").field("cause", to_text(body.cause));
   json.field("code", std::int64_t{body.code});
   if (!body.message.empty()) json.field("message", std::string_view(body.message));
 }
 
 void write_body(JsonWriter& json, const Released& body) {
-  json.field("kind", "released").field("cause", word_for(kReleasedCauses, body.cause));
+  json.field("kind", "released").field("cause", to_text(body.cause));
   if (!body.message.empty()) json.field("message", std::string_view(body.message));
 }
 
@@ -84,21 +82,12 @@ std::string write_sync(const SyncRequest& request) {
     json.end_array();
   }
   if (request.leaving != Leaving::kNo) {
-    json.field("leaving", word_for(kLeavingWords, request.leaving));
+    json.field("leaving", to_text(request.leaving));
   }
   if (request.wait > Duration{}) json.field("wait_ms", whole_millis(request.wait));
   if (request.worker_clock != Instant{}) json.field("worker_clock_us", request.worker_clock.us);
   json.end_object();
   return out;
-}
-
-std::string_view to_text(SyncRefusal::Why why) { return word_for(kRefusalWhys, why); }
-
-std::optional<SyncRefusal::Why> refusal_from_text(std::string_view text) {
-  for (const auto& [word, why] : kRefusalWhys) {
-    if (word == text) return why;
-  }
-  return std::nullopt;
 }
 
 }  // namespace vortex::codec

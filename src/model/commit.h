@@ -38,8 +38,6 @@ struct CheckpointPiece {  // key: (task, upload, offset)
   std::string data;  // packed (store/packed.h) when that is shorter than `size`
 };
 
-enum class Role : std::uint8_t { kViewer, kSubmitter, kOperator, kWorker, kAdmin };
-
 struct TokenRow {  // key: name
   std::string name;
   Role role = Role::kViewer;

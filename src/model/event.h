@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/time.h"
 #include "model/ids.h"
+#include "model/words.h"
 
 namespace vortex {
 
@@ -73,10 +73,73 @@ enum class EventKind : std::uint8_t {
   kWorkerDeleted,
   kLeaseForgotten,
   kWorkerFlapping,
-  kCount,
 };
+template <>
+inline constexpr auto kWords<EventKind> = words<EventKind>({
+    {EventKind::kWorkerSpawn, "worker_spawn"},
+    {EventKind::kWorkerSpawnRetry, "worker_spawn_retry"},
+    {EventKind::kWorkerSpawnFailed, "worker_spawn_failed"},
+    {EventKind::kWorkerReady, "worker_ready"},
+    {EventKind::kWorkerExit, "worker_exit"},
+    {EventKind::kWorkerCrash, "worker_crash"},
+    {EventKind::kWorkerRespawn, "worker_respawn"},
+    {EventKind::kTaskClaimed, "task_claimed"},
+    {EventKind::kTaskStarted, "task_started"},
+    {EventKind::kTaskComplete, "task_complete"},
+    {EventKind::kTaskFailed, "task_failed"},
+    {EventKind::kTaskTimeout, "task_timeout"},
+    {EventKind::kTaskReassigned, "task_reassigned"},
+    {EventKind::kHeartbeatStale, "heartbeat_stale"},
+    {EventKind::kHeartbeatRecovered, "heartbeat_recovered"},
+    {EventKind::kStateReconcileStart, "state_reconcile_start"},
+    {EventKind::kStateReconcileFix, "state_reconcile_fix"},
+    {EventKind::kStateReconcileComplete, "state_reconcile_complete"},
+    {EventKind::kLevelCheck, "level_check"},
+    {EventKind::kLevelComplete, "level_complete"},
+    {EventKind::kRunSubmitted, "run_submitted"},
+    {EventKind::kRunComplete, "run_complete"},
+    {EventKind::kRunCancelRequested, "run_cancel_requested"},
+    {EventKind::kRunPaused, "run_paused"},
+    {EventKind::kRunResumed, "run_resumed"},
+    {EventKind::kTaskRetry, "task_retry"},
+    {EventKind::kTaskRequeued, "task_requeued"},
+    {EventKind::kTaskCancelled, "task_cancelled"},
+    {EventKind::kTaskQuarantined, "task_quarantined"},
+    {EventKind::kTaskDeadLettered, "task_dead_lettered"},
+    {EventKind::kTaskRedriven, "task_redriven"},
+    {EventKind::kTaskDiscarded, "task_discarded"},
+    {EventKind::kStaleResultRefused, "stale_result_refused"},
+    {EventKind::kWorkerRegistered, "worker_registered"},
+    {EventKind::kWorkerDraining, "worker_draining"},
+    {EventKind::kWorkerInactive, "worker_inactive"},
+    {EventKind::kWorkerOffline, "worker_offline"},
+    {EventKind::kWorkerCordoned, "worker_cordoned"},
+    {EventKind::kWorkerUncordoned, "worker_uncordoned"},
+    {EventKind::kWorkerReset, "worker_reset"},
+    {EventKind::kMachineOnline, "machine_online"},
+    {EventKind::kMachineOffline, "machine_offline"},
+    {EventKind::kHealthPass, "health_pass"},
+    {EventKind::kBrakeEngaged, "brake_engaged"},
+    {EventKind::kBrakeReleased, "brake_released"},
+    {EventKind::kLeaseAcquired, "lease_acquired"},
+    {EventKind::kLeaseReleased, "lease_released"},
+    {EventKind::kLeaseExpired, "lease_expired"},
+    {EventKind::kQueuePaused, "queue_paused"},
+    {EventKind::kQueueResumed, "queue_resumed"},
+    {EventKind::kCheckpointRefused, "checkpoint_refused"},
+    {EventKind::kStateDamaged, "state_damaged"},
+    {EventKind::kWorkerDeleted, "worker_deleted"},
+    {EventKind::kLeaseForgotten, "lease_forgotten"},
+    {EventKind::kWorkerFlapping, "worker_flapping"},
+});
 
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };
+template <>
+inline constexpr auto kWords<Severity> = words<Severity>({
+    {Severity::kInfo, "INFO"},
+    {Severity::kWarning, "WARN"},
+    {Severity::kError, "ERROR"},
+});
 
 using EventValue = std::variant<std::int64_t, std::string>;
 using EventField = std::pair<const char*, EventValue>;  // the key is a literal
@@ -92,8 +155,5 @@ struct Event {
   std::optional<RunId> run;
   std::vector<EventField> data;
 };
-
-std::string_view to_text(EventKind);
-std::string_view to_text(Severity);
 
 }  // namespace vortex

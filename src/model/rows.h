@@ -34,8 +34,6 @@ struct TaskCounters {
 using TaskCounts = std::array<std::uint32_t, kTaskStates>;
 using TaskTotals = std::array<std::uint64_t, kTaskStates>;
 
-enum class StopReason : std::uint8_t { kNone, kCancel, kStale, kExecutionTimeout, kNotStarted };
-
 // What the submitter said besides the DAG. Never changes, so rows share it.
 struct RunRequest {
   Labels labels;
@@ -43,9 +41,6 @@ struct RunRequest {
   std::string idempotency_key;  // empty: none
   std::uint64_t digest = 0;     // of DAG, params and labels: one key, one request
 };
-
-// Why a run takes no more work although tasks are open.
-enum class RunEnding : std::uint8_t { kNone, kCancelled, kTimedOut };
 
 struct RunRow {  // key: id
   RunId id;
@@ -145,8 +140,6 @@ struct RecoveryItemRow {  // key: (recovery, task)
   WorkerId new_worker;  // empty until it is handed out again
   std::uint16_t attempts = 0;
 };
-
-enum class DeadLetterState : std::uint8_t { kOpen, kRedriven, kDiscarded };
 
 struct DeadLetterRow {  // key: (task, epoch)
   Attempt attempt;

@@ -1,9 +1,11 @@
 #pragma once
-// The states of tasks, runs and workers as people see them in rows, answers and logs.
-// Append-only: the texts are on disk and on the wire.
+// The states of tasks, runs and workers, and the other closed lists that rows hold, each with the
+// words that people see. Append-only: words and numbers are on disk and on the wire.
 
+#include <cstddef>
 #include <cstdint>
-#include <string_view>
+
+#include "model/words.h"
 
 namespace vortex {
 
@@ -17,7 +19,18 @@ enum class TaskState : std::uint8_t {
   kCancelled,
   kSkipped,
 };
-inline constexpr std::size_t kTaskStates = 8;
+template <>
+inline constexpr auto kWords<TaskState> = words<TaskState>({
+    {TaskState::kWaiting, "Waiting"},
+    {TaskState::kQueued, "Queued"},
+    {TaskState::kScheduled, "Scheduled"},
+    {TaskState::kRunning, "Running"},
+    {TaskState::kCompleted, "Completed"},
+    {TaskState::kFailed, "Failed"},
+    {TaskState::kCancelled, "Cancelled"},
+    {TaskState::kSkipped, "Skipped"},
+});
+inline constexpr std::size_t kTaskStates = kWords<TaskState>.size();
 
 constexpr std::size_t number_of(TaskState s) { return static_cast<std::size_t>(s); }
 constexpr bool is_final(TaskState s) { return s >= TaskState::kCompleted; }
@@ -26,6 +39,13 @@ constexpr bool is_held(TaskState s) {
 }
 
 enum class RunState : std::uint8_t { kRunning, kCompleted, kFailed, kCancelled };
+template <>
+inline constexpr auto kWords<RunState> = words<RunState>({
+    {RunState::kRunning, "Running"},
+    {RunState::kCompleted, "Completed"},
+    {RunState::kFailed, "Failed"},
+    {RunState::kCancelled, "Cancelled"},
+});
 
 enum class WorkerState : std::uint8_t {
   kRegistering,  // known, no heartbeat yet
@@ -35,6 +55,15 @@ enum class WorkerState : std::uint8_t {
   kInactive,  // left on purpose
   kOffline,   // lost
 };
+template <>
+inline constexpr auto kWords<WorkerState> = words<WorkerState>({
+    {WorkerState::kRegistering, "REGISTERING"},
+    {WorkerState::kIdle, "IDLE"},
+    {WorkerState::kRunning, "RUNNING"},
+    {WorkerState::kDraining, "DRAINING"},
+    {WorkerState::kInactive, "INACTIVE"},
+    {WorkerState::kOffline, "OFFLINE"},
+});
 
 constexpr bool is_present(WorkerState s) { return s <= WorkerState::kDraining; }
 constexpr bool is_active(WorkerState s) {
@@ -58,6 +87,23 @@ enum class Verdict : std::uint8_t {
   kCancelled,
   kGivenBack,  // held ahead of a slot for too long
 };
+template <>
+inline constexpr auto kWords<Verdict> = words<Verdict>({
+    {Verdict::kCompleted, "completed"},
+    {Verdict::kExitCode, "exit_code"},
+    {Verdict::kSignal, "signal"},
+    {Verdict::kOutOfMemory, "out_of_memory"},
+    {Verdict::kCouldNotStart, "could_not_start"},
+    {Verdict::kExecutionTimeout, "execution_timeout"},
+    {Verdict::kStale, "stale"},
+    {Verdict::kNotStartedInTime, "not_started_in_time"},
+    {Verdict::kSelfFenced, "self_fenced"},
+    {Verdict::kDrained, "drained"},
+    {Verdict::kLostInTransit, "lost_in_transit"},
+    {Verdict::kWorkerLost, "worker_lost"},
+    {Verdict::kCancelled, "cancelled"},
+    {Verdict::kGivenBack, "given_back"},
+});
 
 // What the decision that a worker is gone rests on.
 enum class Evidence : std::uint8_t {
@@ -69,6 +115,16 @@ enum class Evidence : std::uint8_t {
   kSilence,         // its lease ended
   kReconciler,      // found assigned to a worker that is gone
 };
+template <>
+inline constexpr auto kWords<Evidence> = words<Evidence>({
+    {Evidence::kExit, "exit"},
+    {Evidence::kNewIncarnation, "new_incarnation"},
+    {Evidence::kOperator, "operator"},
+    {Evidence::kGoodbye, "goodbye"},
+    {Evidence::kHint, "hint"},
+    {Evidence::kSilence, "silence"},
+    {Evidence::kReconciler, "reconciler"},
+});
 
 constexpr bool is_proof(Evidence e) { return e <= Evidence::kGoodbye; }
 
@@ -82,12 +138,55 @@ enum class DeathReason : std::uint8_t {
   kWorkerQueueExpired,
   kReleaseLimit,  // workers that go on working handed it back or dropped it too often
 };
+template <>
+inline constexpr auto kWords<DeathReason> = words<DeathReason>({
+    {DeathReason::kRetriesExhausted, "retries_exhausted"},
+    {DeathReason::kNotRetryable, "not_retryable"},
+    {DeathReason::kCrashLimit, "crash_limit"},
+    {DeathReason::kStallLimit, "stall_limit"},
+    {DeathReason::kNeverStarted, "never_started"},
+    {DeathReason::kWorkerQueueExpired, "worker_queue_expired"},
+    {DeathReason::kReleaseLimit, "release_limit"},
+});
 
-std::string_view to_text(TaskState);
-std::string_view to_text(RunState);
-std::string_view to_text(WorkerState);
-std::string_view to_text(Verdict);
-std::string_view to_text(Evidence);
-std::string_view to_text(DeathReason);
+// Why the worker of a task was asked to stop it.
+enum class StopReason : std::uint8_t { kNone, kCancel, kStale, kExecutionTimeout, kNotStarted };
+template <>
+inline constexpr auto kWords<StopReason> = words<StopReason>({
+    {StopReason::kNone, "none"},
+    {StopReason::kCancel, "cancel"},
+    {StopReason::kStale, "stale"},
+    {StopReason::kExecutionTimeout, "execution_timeout"},
+    {StopReason::kNotStarted, "not_started"},
+});
+
+// Why a run takes no more work although tasks are open.
+enum class RunEnding : std::uint8_t { kNone, kCancelled, kTimedOut };
+template <>
+inline constexpr auto kWords<RunEnding> = words<RunEnding>({
+    {RunEnding::kNone, "none"},
+    {RunEnding::kCancelled, "cancelled"},
+    {RunEnding::kTimedOut, "timed_out"},
+});
+
+// What was done about a dead letter.
+enum class DeadLetterState : std::uint8_t { kOpen, kRedriven, kDiscarded };
+template <>
+inline constexpr auto kWords<DeadLetterState> = words<DeadLetterState>({
+    {DeadLetterState::kOpen, "open"},
+    {DeadLetterState::kRedriven, "redriven"},
+    {DeadLetterState::kDiscarded, "discarded"},
+});
+
+// What the owner of a token may do.
+enum class Role : std::uint8_t { kViewer, kSubmitter, kOperator, kWorker, kAdmin };
+template <>
+inline constexpr auto kWords<Role> = words<Role>({
+    {Role::kViewer, "viewer"},
+    {Role::kSubmitter, "submitter"},
+    {Role::kOperator, "operator"},
+    {Role::kWorker, "worker"},
+    {Role::kAdmin, "admin"},
+});
 
 }  // namespace vortex

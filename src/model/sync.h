@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "model/ids.h"
 #include "model/plan.h"
+#include "model/words.h"
 #include "model/work_order.h"
 
 namespace vortex {
@@ -63,6 +64,14 @@ struct Failed {
   std::int32_t code = 1;  // exit code or signal number
   std::string message;
 };
+template <>
+inline constexpr auto kWords<Failed::Cause> = words<Failed::Cause>({
+    {Failed::Cause::kExitCode, "exit_code"},
+    {Failed::Cause::kSignal, "signal"},
+    {Failed::Cause::kOutOfMemory, "out_of_memory"},
+    {Failed::Cause::kCouldNotStart, "could_not_start"},
+});
+
 // Its processes are gone and it is nobody's fault: drained, self-fenced, stopped when asked, or
 // given back before it started (held ahead for too long, or its checkpoint could not be fetched).
 struct Released {
@@ -70,6 +79,14 @@ struct Released {
   Cause cause = Cause::kDrained;
   std::string message = {};  // what happened, where the cause does not say it all
 };
+template <>
+inline constexpr auto kWords<Released::Cause> = words<Released::Cause>({
+    {Released::Cause::kDrained, "drained"},
+    {Released::Cause::kSelfFenced, "self_fenced"},
+    {Released::Cause::kStopped, "stopped"},
+    {Released::Cause::kNotStarted, "not_started"},
+});
+
 // The worker's own clock of the execution timeout ended it.
 struct TimedOut {};
 
@@ -87,6 +104,12 @@ struct ReplyMark {
 };
 
 enum class Leaving : std::uint8_t { kNo, kDraining, kGone };
+template <>
+inline constexpr auto kWords<Leaving> = words<Leaving>({
+    {Leaving::kNo, "no"},
+    {Leaving::kDraining, "draining"},
+    {Leaving::kGone, "gone"},
+});
 
 struct SyncRequest {
   WorkerId worker;
@@ -129,6 +152,13 @@ struct StopOrder {
   Attempt attempt;
   Why why = Why::kCancelled;
 };
+template <>
+inline constexpr auto kWords<StopOrder::Why> = words<StopOrder::Why>({
+    {StopOrder::Why::kCancelled, "cancelled"},
+    {StopOrder::Why::kStale, "stale"},
+    {StopOrder::Why::kExecutionTimeout, "execution_timeout"},
+    {StopOrder::Why::kNotStartedInTime, "not_started_in_time"},
+});
 
 struct SyncReply {
   ReplyMark mark;
@@ -153,5 +183,13 @@ struct SyncRefusal {
   Why why = Why::kUnknownWorker;
   Incarnation current;
 };
+template <>
+inline constexpr auto kWords<SyncRefusal::Why> = words<SyncRefusal::Why>({
+    {SyncRefusal::Why::kUnknownWorker, "unknown_worker"},
+    {SyncRefusal::Why::kStaleIncarnation, "stale_incarnation"},
+    {SyncRefusal::Why::kSessionEnded, "session_ended"},
+    {SyncRefusal::Why::kOldMessage, "old_message"},
+    {SyncRefusal::Why::kMalformed, "malformed"},
+});
 
 }  // namespace vortex

@@ -39,7 +39,7 @@ Complaint read_complaint(const net::Response& response) {
     const std::string_view text = document.text(value);
     if (name == "code") out.code = text;
     if (name == "detail") out.detail = text;
-    if (name == "why") out.why = codec::refusal_from_text(text);
+    if (name == "why") out.why = from_text<SyncRefusal::Why>(text);
     if (name == "current") out.current = {number_of(text)};
     if (name == "retry_after_ms") {
       out.retry_after = millis(static_cast<std::int64_t>(number_of(text)));

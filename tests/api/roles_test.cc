@@ -15,9 +15,9 @@ constexpr std::optional<Role> kNobody;
 AccessPolicy with_tokens() {
   AccessPolicy policy;
   policy.mode = AccessPolicy::Mode::kTokens;
-  for (const auto name : kRoleNames) {
+  for (const auto name : words_of<Role>()) {
     policy.fixed.push_back({std::string(name),
-                            *role_from_text(name),
+                            *from_text<Role>(name),
                             hash_token("secret-" + std::string(name)),
                             {},
                             false});

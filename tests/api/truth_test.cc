@@ -168,21 +168,6 @@ TEST(OpenApi, TheCheckOfAnswersFindsWhatIsWrong) {
             "Machine has the undeclared field x");
 }
 
-TEST(Words, OfTheSchemasAreThoseOfTheModel) {
-  for (std::size_t i = 0; i < std::size(kTaskStateNames); ++i) {
-    EXPECT_EQ(kTaskStateNames[i], vortex::to_text(static_cast<TaskState>(i)));
-  }
-  for (std::size_t i = 0; i < std::size(kRunStateNames); ++i) {
-    EXPECT_EQ(kRunStateNames[i], vortex::to_text(static_cast<RunState>(i)));
-  }
-  for (std::size_t i = 0; i < std::size(kWorkerStateNames); ++i) {
-    EXPECT_EQ(kWorkerStateNames[i], vortex::to_text(static_cast<WorkerState>(i)));
-  }
-  for (std::size_t i = 0; i < std::size(kRoleNames); ++i) {
-    EXPECT_EQ(kRoleNames[i], to_text(static_cast<Role>(i)));
-  }
-}
-
 TEST(Codes, AreUniqueAndComplete) {
   std::set<std::string_view> texts;
   for (const CodeInfo& info : all_codes()) {

@@ -1,6 +1,5 @@
 #include "tests/chaos/event_lines.h"
 
-#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -15,18 +14,6 @@ namespace {
 
 namespace json = boost::json;
 
-std::optional<EventKind> kind_of(std::string_view name) {
-  static const auto kKinds = [] {
-    std::map<std::string_view, EventKind> kinds;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(EventKind::kCount); ++i) {
-      kinds[to_text(static_cast<EventKind>(i))] = static_cast<EventKind>(i);
-    }
-    return kinds;
-  }();
-  const auto found = kKinds.find(name);
-  return found == kKinds.end() ? std::nullopt : std::optional(found->second);
-}
-
 // Keys of events are literals; those that are read live as long.
 const char* lasting(std::string_view key) {
   static std::set<std::string, std::less<>> keys;
@@ -39,7 +26,7 @@ std::string text_at(const json::object& line, std::string_view key) {
 }
 
 std::optional<Event> read_event(const json::object& line) {
-  const auto kind = kind_of(text_at(line, "event"));
+  const auto kind = from_text<EventKind>(text_at(line, "event"));
   const auto at = cli::parse_time(text_at(line, "ts"));
   const json::value* seq = line.if_contains("seq");
   const json::value* data = line.if_contains("data");

@@ -120,9 +120,9 @@ TEST(RoundTrip, EveryReasonOfARefusalHasAWordOfItsOwn) {
   using enum SyncRefusal::Why;
   for (const auto why :
        {kUnknownWorker, kStaleIncarnation, kSessionEnded, kOldMessage, kMalformed}) {
-    EXPECT_EQ(refusal_from_text(to_text(why)), why);
+    EXPECT_EQ(from_text<SyncRefusal::Why>(to_text(why)), why);
   }
-  EXPECT_EQ(refusal_from_text("nonsense"), std::nullopt);
+  EXPECT_EQ(from_text<SyncRefusal::Why>("nonsense"), std::nullopt);
 }
 
 TEST(RoundTrip, PassedObjectsAreKeptInCompactForm) {

@@ -39,14 +39,12 @@ std::string content_of(const std::string& path) {
 std::string quoted(const std::string& path) { return "'" + path + "'"; }
 
 std::string describe(const ReportBody& body) {
-  constexpr const char* kFailed[] = {"exit_code", "signal", "out_of_memory", "could_not_start"};
-  constexpr const char* kReleased[] = {"drained", "self_fenced", "stopped", "not_started"};
   if (const auto* failed = std::get_if<Failed>(&body)) {
-    return fmt::format("failed (cause {}, code {}{}{})", kFailed[static_cast<int>(failed->cause)],
-                       failed->code, failed->message.empty() ? "" : ", ", failed->message);
+    return fmt::format("failed (cause {}, code {}{}{})", to_text(failed->cause), failed->code,
+                       failed->message.empty() ? "" : ", ", failed->message);
   }
   if (const auto* released = std::get_if<Released>(&body)) {
-    return fmt::format("released (cause {})", kReleased[static_cast<int>(released->cause)]);
+    return fmt::format("released (cause {})", to_text(released->cause));
   }
   if (std::holds_alternative<Completed>(body)) return "completed";
   if (std::holds_alternative<TimedOut>(body)) return "timed_out";

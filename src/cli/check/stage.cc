@@ -39,7 +39,7 @@ net::Response problem(int status, std::string_view code, std::string_view member
 
 net::Response refusal(SyncRefusal::Why why, Incarnation current) {
   return problem(409, "VX-WORKER-409",
-                 fmt::format(R"(,"why":"{}","current":{})", codec::to_text(why), current.value));
+                 fmt::format(R"(,"why":"{}","current":{})", to_text(why), current.value));
 }
 
 bool is_end(const ReportBody& body) {

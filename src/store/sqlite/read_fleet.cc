@@ -24,7 +24,7 @@ CursorKey key_of_lease(const PartitionLeaseRow& row) {
 TokenRow take_token(Rows& rows) {
   TokenRow row;
   row.name = rows.text();
-  row.role = take_enum(rows, Role::kAdmin);
+  row.role = take_enum<Role>(rows);
   row.hash = rows.text();
   row.created_at = rows.time();
   row.revoked = rows.flag();

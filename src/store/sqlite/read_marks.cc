@@ -12,7 +12,7 @@ namespace {
 
 void take_run_marks(Rows& rows, RunMarks& out) {
   out.state = take_run_state(rows);
-  out.ending = take_enum(rows, RunEnding::kTimedOut);
+  out.ending = take_enum<RunEnding>(rows);
   out.paused = rows.flag();
   out.levels_passed = rows.u32();
   out.made = take_counts(rows);

@@ -1,6 +1,5 @@
 #include <limits>
 
-#include "store/enum_text.h"
 #include "store/keys.h"
 #include "store/sqlite/read_page.h"
 #include "store/sqlite/reader.h"
@@ -18,7 +17,7 @@ RecoveryView take_recovery(Rows& rows) {
   row.num_tasks = rows.u32();
   row.at = rows.time();
   row.incarnation = {rows.unsigned_number()};
-  const auto evidence = from_text(rows.view(), Evidence::kReconciler);
+  const auto evidence = from_text<Evidence>(rows.view());
   if (!evidence) rows.damaged("an unknown evidence");
   row.evidence = evidence.value_or(Evidence::kSilence);
   return {row};

@@ -21,7 +21,7 @@ RunView take_view(Rows& rows) {
   view.params = rows.text();
   view.idempotency_key = rows.text();
   view.state = take_run_state(rows);
-  view.ending = take_enum(rows, RunEnding::kTimedOut);
+  view.ending = take_enum<RunEnding>(rows);
   view.paused = rows.flag();
   view.created_at = rows.time();
   view.finished_at = rows.time();

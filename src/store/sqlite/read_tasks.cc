@@ -38,7 +38,7 @@ AttemptRow take_attempt(Rows& rows, TaskId task) {
   row.granted_at = rows.micros();
   row.started_at = rows.micros();
   row.ended_at = rows.micros();
-  row.verdict = take_enum(rows, Verdict::kGivenBack);
+  row.verdict = take_enum<Verdict>(rows);
   row.code = static_cast<std::int32_t>(rows.number());
   row.message = rows.text();
   task.level = take_level(rows);

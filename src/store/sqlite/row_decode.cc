@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "store/enum_text.h"
 #include "store/keys.h"
 #include "store/row_json.h"
 
@@ -15,16 +14,16 @@ namespace vortex::store::sqlite {
 namespace {
 
 template <class Enum>
-Enum take_text(Rows& rows, Enum last) {
+Enum take_text(Rows& rows) {
   const std::string_view text = rows.view();
-  if (const auto value = from_text(text, last)) return *value;
+  if (const auto value = from_text<Enum>(text)) return *value;
   rows.damaged(fmt::format("'{}'", text));
   return {};
 }
 
 }  // namespace
 
-TaskState take_task_state(Rows& rows) { return take_text(rows, TaskState::kSkipped); }
+TaskState take_task_state(Rows& rows) { return take_text<TaskState>(rows); }
 
 TaskRow take_task(Rows& rows) {
   TaskRow row;
@@ -45,7 +44,7 @@ TaskRow take_task(Rows& rows) {
   row.started_at = rows.micros();
   row.percent = rows.u8();
   row.exit_code = static_cast<std::int32_t>(rows.number());
-  row.stop = take_enum(rows, StopReason::kNotStarted);
+  row.stop = take_enum<StopReason>(rows);
   row.counters.failures = rows.u16();
   row.counters.crashes = rows.u16();
   row.counters.stalls = rows.u16();
@@ -66,7 +65,7 @@ StoredRun take_run(Rows& rows) {
   RunRow& row = stored.row;
   row.id = {rows.unsigned_number()};
   row.state = take_run_state(rows);
-  row.ending = take_enum(rows, RunEnding::kTimedOut);
+  row.ending = take_enum<RunEnding>(rows);
   row.paused = rows.flag();
   row.levels_passed = rows.u32();
   row.finished_at = rows.time();
@@ -111,7 +110,7 @@ WorkerRow take_worker(Rows& rows) {
   WorkerRow row;
   auto info = std::make_shared<WorkerInfo>();
   info->id.text = rows.view();
-  row.state = take_text(rows, WorkerState::kOffline);
+  row.state = take_text<WorkerState>(rows);
   row.last_heartbeat = rows.time();
   row.registered_at = rows.time();
   row.incarnation = {rows.unsigned_number()};
@@ -173,8 +172,8 @@ DeadLetterRow take_dead_letter(Rows& rows) {
   DeadLetterRow row;
   const std::int64_t key = rows.number();
   row.attempt.epoch = {rows.unsigned_number()};
-  row.reason = take_text(rows, DeathReason::kReleaseLimit);
-  row.state = take_enum(rows, DeadLetterState::kDiscarded);
+  row.reason = take_text<DeathReason>(rows);
+  row.state = take_enum<DeadLetterState>(rows);
   row.at = {rows.number()};
   row.message = rows.text();
   row.attempt.task = task_of(key, take_level(rows));
@@ -199,7 +198,7 @@ Labels take_labels(Rows& rows) {
   return std::move(labels).value_or(Labels{});
 }
 
-RunState take_run_state(Rows& rows) { return take_text(rows, RunState::kCancelled); }
+RunState take_run_state(Rows& rows) { return take_text<RunState>(rows); }
 
 TaskCounts take_counts(Rows& rows) {
   TaskCounts counts{};

@@ -32,9 +32,8 @@ TaskState take_task_state(Rows& rows);
 TaskCounts take_counts(Rows& rows);
 // A column of numbers that stand for the values of an enum.
 template <class Enum>
-Enum take_enum(Rows& rows, Enum last) {
-  const std::int64_t number = rows.number();
-  if (number >= 0 && number <= static_cast<std::int64_t>(last)) return static_cast<Enum>(number);
+Enum take_enum(Rows& rows) {
+  if (const auto value = from_number<Enum>(rows.number())) return *value;
   rows.damaged("an unknown code");
   return {};
 }
