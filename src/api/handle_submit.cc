@@ -14,21 +14,11 @@ namespace {
 store::RunView view_of(const RunRow& row) {
   const DagPlan& plan = *row.plan;
   store::RunView view;
-  view.id = row.id;
+  static_cast<RunRow&>(view) = row;
   view.dag = plan.spec.name;
   view.dag_digest = plan.digest;
-  view.labels = row.request->labels;
-  view.params = row.request->params;
-  view.idempotency_key = row.request->idempotency_key;
-  view.state = row.state;
-  view.ending = row.ending;
-  view.paused = row.paused;
-  view.created_at = row.created_at;
-  view.finished_at = row.finished_at;
   view.levels = plan.levels;
-  view.levels_passed = row.levels_passed;
   view.tasks = plan.tasks;
-  view.made = row.made;
   return view;
 }
 

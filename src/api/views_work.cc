@@ -100,9 +100,11 @@ void write_run(JsonWriter& json, const store::RunView& run) {
   json.field("ending", to_text(run.ending)).field("paused", run.paused);
   json.field("created_at", run.created_at);
   write_time(json, "finished_at", run.finished_at);
-  write_labels(json, "labels", run.labels);
-  json.key("params").raw(run.params.empty() ? std::string_view("{}") : run.params);
-  write_name(json, "idempotency_key", run.idempotency_key);
+  static const RunRequest kNoRequest;
+  const RunRequest& request = run.request ? *run.request : kNoRequest;
+  write_labels(json, "labels", request.labels);
+  json.key("params").raw(request.params.empty() ? std::string_view("{}") : request.params);
+  write_name(json, "idempotency_key", request.idempotency_key);
   json.field("levels", run.levels).field("levels_passed", run.levels_passed);
   json.field("tasks", run.tasks);
   write_counts(json, run.made);

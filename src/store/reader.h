@@ -32,22 +32,11 @@ struct Page {
   std::string next_cursor;  // empty: that was all
 };
 
-struct RunView {
-  RunId id;
+struct RunView : RunRow {  // without its plan
   std::string dag;
   std::uint64_t dag_digest = 0;
-  Labels labels;
-  std::string params;
-  std::string idempotency_key;
-  RunState state = RunState::kRunning;
-  RunEnding ending = RunEnding::kNone;
-  bool paused = false;
-  Instant created_at;
-  Instant finished_at;  // kNever: not yet
   std::uint32_t levels = 0;
-  std::uint32_t levels_passed = 0;
   std::uint32_t tasks = 0;  // by the plan, maps counted out
-  TaskCounts made{};        // by state, of the tasks that have been made
 };
 
 struct RunFilter {
@@ -128,10 +117,8 @@ struct DeadLetterView {
   std::string dag;
 };
 
-struct DagView {
-  std::string name;
+struct DagView : DagRow {  // without its plan
   std::uint64_t digest = 0;
-  Instant updated_at;
   std::uint32_t nodes = 0;
   std::uint32_t tasks = 0;
 };

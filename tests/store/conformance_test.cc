@@ -167,7 +167,7 @@ TEST_P(StoreTest, LaterRowOfOneCommitReplacesTheEarlier) {
   put(made);
   const auto reader = bed.reader();
   EXPECT_EQ((*reader->task(task_id(1, 1)))->row.state, TaskState::kCompleted);
-  EXPECT_EQ(show(reader->queues()), "default paused=false\n");
+  EXPECT_EQ(show(reader->queues()), "name='default' paused=0\n");
 }
 
 TEST_P(StoreTest, UnsetTaskDataLeavesWhatIsStored) {
@@ -179,7 +179,7 @@ TEST_P(StoreTest, UnsetTaskDataLeavesWhatIsStored) {
       {.id = task_id(1, 0), .epoch = {2}, .checkpoint = std::nullopt, .outputs = "{}"});
   put(made);
   EXPECT_EQ(show(bed.reader()->task_data(task_id(1, 0))),
-            "r1-L0-0 epoch=2 checkpoint='c1' outputs='{}' upload=0/0");
+            "task_key=r1-L0-0 epoch=2 checkpoint='c1' outputs='{}' upload, upload_bytes=0/0");
 }
 
 TEST_P(StoreTest, PiecesOfACheckpointAreReadBackUntilANewerOneTakesItsPlace) {

@@ -43,23 +43,12 @@ bool fits(const WorkerRow& row, const WorkerFilter& filter) {
 
 RunView view_of(const RunRow& row) {
   RunView view;
-  view.id = row.id;
+  static_cast<RunRow&>(view) = row;
+  view.plan = nullptr;
   view.dag = row.plan->spec.name;
   view.dag_digest = row.plan->digest;
-  if (row.request) {
-    view.labels = row.request->labels;
-    view.params = row.request->params;
-    view.idempotency_key = row.request->idempotency_key;
-  }
-  view.state = row.state;
-  view.ending = row.ending;
-  view.paused = row.paused;
-  view.created_at = row.created_at;
-  view.finished_at = row.finished_at;
   view.levels = row.plan->levels;
-  view.levels_passed = row.levels_passed;
   view.tasks = row.plan->tasks;
-  view.made = row.made;
   return view;
 }
 
@@ -183,11 +172,12 @@ std::vector<DagView> dags_in(const Tables& tables) {
   std::vector<DagView> views;
   for (const auto& [name, dag] : tables.dags) {
     const DagPlan& plan = *tables.specs.at(dag.digest).plan;
-    views.push_back({.name = name,
-                     .digest = dag.digest,
-                     .updated_at = dag.updated_at,
-                     .nodes = static_cast<std::uint32_t>(plan.nodes.size()),
-                     .tasks = plan.tasks});
+    DagView& view = views.emplace_back();
+    view.name = name;
+    view.updated_at = dag.updated_at;
+    view.digest = dag.digest;
+    view.nodes = static_cast<std::uint32_t>(plan.nodes.size());
+    view.tasks = plan.tasks;
   }
   return views;
 }

@@ -11,7 +11,7 @@
 #include "store/sqlite/connection.h"
 #include "store/sqlite/file_lock.h"
 #include "store/sqlite/migrate.h"
-#include "store/sqlite/row_decode.h"
+#include "store/sqlite/record_io.h"
 #include "store/sqlite/sql.gen.h"
 #include "store/sqlite/statement.h"
 
@@ -99,14 +99,14 @@ Result<std::vector<Named>> decode_all(Connection& db) {
                                   [](const StoredRun& run) { return to_text(run.row.id); }),
                            decode(db, sql::kAllTasks, damaged, take_task,
                                   [](const TaskRow& row) { return to_text(row.id); }),
-                           decode(db, sql::kAllWorkers, damaged, take_worker,
+                           decode(db, sql::kAllWorkers, damaged, take_row<WorkerRow>,
                                   [](const WorkerRow& row) { return row.info->id.text; }),
-                           decode(db, sql::kAllMachines, damaged, take_machine,
+                           decode(db, sql::kAllMachines, damaged, take_row<MachineRow>,
                                   [](const MachineRow& row) { return row.id.text; }),
-                           decode(db, sql::kAllLeases, damaged, take_lease, lease),
-                           decode(db, sql::kAllQueues, damaged, take_queue,
+                           decode(db, sql::kAllLeases, damaged, take_row<PartitionLeaseRow>, lease),
+                           decode(db, sql::kAllQueues, damaged, take_row<QueueRow>,
                                   [](const QueueRow& row) { return row.name; }),
-                           decode(db, sql::kReadCounters, damaged, take_counters,
+                           decode(db, sql::kReadCounters, damaged, take_row<CounterRow>,
                                   [](const CounterRow&) { return std::string("1"); })}) {
     if (!done) return std::unexpected(done.error());
   }

@@ -1,7 +1,8 @@
 # Writes one C++ header with every statement of sql/*.sql and the list of migrations.
 #
 # A file of statements is cut at lines `-- name: insert_task` (becomes kInsertTask) and
-# `-- part: task_columns` (text that stands for @task_columns@ in the statements of its file).
+# `-- part: task_kept` (text that stands for @task_kept@ in the statements of its file). Marks with a
+# colon, such as @columns:workers w@, stay: the records fill them in (store/record_sql.h).
 # Every file of migrations/ is one migration; their order is that of the file names.
 
 # Brackets and semicolons would be taken for list syntax: they travel under other names.

@@ -24,7 +24,6 @@ class FleetRows {
   void write_dead_letter(Transaction& tx, const DeadLetterRow& row);
   void write_small(Transaction& tx, const Commit& commit);
   void write_webhooks(Transaction& tx, const Commit& commit);
-  void write_counters(Transaction& tx, const CounterRow& row);
   void write_events(Transaction& tx, const Commit& commit);
 
   Known& known_;

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "store/keys.h"
-#include "store/sqlite/row_decode.h"
+#include "store/sqlite/record_io.h"
 #include "store/sqlite/sql.gen.h"
 
 namespace vortex::store::sqlite {
@@ -44,15 +44,6 @@ KeyRow take_key(Rows& rows) {
   row.key = rows.text();
   row.run = {rows.unsigned_number()};
   row.digest = rows.unsigned_number();
-  return row;
-}
-
-JournalRow take_journal(Rows& rows) {
-  JournalRow row;
-  row.supervisor = rows.text();
-  row.journal = rows.text();
-  row.last = rows.unsigned_number();
-  row.at = {rows.number()};
   return row;
 }
 
@@ -171,13 +162,14 @@ Result<void> ImageLoad::load_rest(StoreImage& image) {
   const auto key = [](const KeyRow& row) { return to_text(row.run); };
   const auto letter = [](const DeadLetterRow& row) { return to_text(row.attempt.task); };
   for (const auto& done :
-       {load_all(counters_, counters, broken, take_counters, nameless),
-        load_all(workers_, image.workers, damaged, take_worker, worker),
-        load_all(machines_, image.machines, damaged, take_machine, machine),
-        load_all(queues_, image.queues, damaged, take_queue, queue),
-        load_all(journals_, image.journals, damaged, take_journal, journal),
+       {load_all(counters_, counters, broken, take_row<CounterRow>, nameless),
+        load_all(workers_, image.workers, damaged, take_row<WorkerRow>, worker),
+        load_all(machines_, image.machines, damaged, take_row<MachineRow>, machine),
+        load_all(queues_, image.queues, damaged, take_row<QueueRow>, queue),
+        load_all(journals_, image.journals, damaged, take_row<JournalRow>, journal),
         load_all(keys_, image.keys, damaged, take_key, key),
-        load_all(dead_letters_, image.dead_letters, damaged, take_dead_letter, letter)}) {
+        load_all(dead_letters_, image.dead_letters, damaged, take_row_of_task<DeadLetterRow>,
+                 letter)}) {
     if (!done) return done;
   }
   if (counters.size() != 1) {
@@ -199,7 +191,7 @@ Result<void> ImageLoad::load_leases(StoreImage& image) {
   leases_.start();
   Rows rows(leases_);
   while (rows.next()) {
-    PartitionLeaseRow row = take_lease(rows);
+    PartitionLeaseRow row = take_row<PartitionLeaseRow>(rows);
     highest = std::max(highest, row.epoch.value);
     const auto damage = rows.take_damage();
     if (!damage) {
@@ -223,12 +215,8 @@ Result<void> ImageLoad::fill(RunImage& image, std::uint64_t digest, Damaged& dam
   checkpoints_.start().number(keys.first).number(keys.end);
   Rows data(checkpoints_);
   while (data.next()) {
-    TaskDataRow& row = image.data.emplace_back();
-    const std::int64_t key = data.number();
-    row.id = task_of(key, take_level(data));
-    row.epoch = {data.unsigned_number()};
-    row.checkpoint = data.text();
-    row.uploaded = take_uploaded(data);
+    TaskDataRow& row = image.data.emplace_back(take_row_of_task<TaskDataRow>(data));
+    row.outputs.reset();  // only of use to readers
     if (const auto damage = data.take_damage()) {
       damaged.push_back(named(*damage, to_text(row.id), image.run.id));
     }

@@ -3,14 +3,14 @@
 #include "store/packed.h"
 #include "store/sqlite/read_page.h"
 #include "store/sqlite/reader.h"
-#include "store/sqlite/row_decode.h"
+#include "store/sqlite/record_io.h"
 
 namespace vortex::store::sqlite {
 namespace {
 
 WorkerView take_view(Rows& rows) {
   WorkerView view;
-  view.row = take_worker(rows);
+  view.row = take_row<WorkerRow>(rows);
   view.held = rows.u32();
   view.completed = rows.unsigned_number();
   view.ended = rows.unsigned_number();
@@ -19,33 +19,6 @@ WorkerView take_view(Rows& rows) {
 
 CursorKey key_of_lease(const PartitionLeaseRow& row) {
   return {.first = row.partition.partition, .text = row.partition.topic};
-}
-
-TokenRow take_token(Rows& rows) {
-  TokenRow row;
-  row.name = rows.text();
-  row.role = take_enum<Role>(rows);
-  row.hash = rows.text();
-  row.created_at = rows.time();
-  row.revoked = rows.flag();
-  return row;
-}
-
-WebhookRow take_webhook(Rows& rows) {
-  WebhookRow row;
-  row.name = rows.text();
-  row.url = rows.text();
-  row.kinds = rows.text();
-  row.dag = rows.text();
-  row.secret = rows.text();
-  row.created_at = rows.time();
-  row.progress.after = rows.unsigned_number();
-  row.progress.delivered = rows.unsigned_number();
-  row.progress.given_up = rows.unsigned_number();
-  row.progress.missed = rows.unsigned_number();
-  row.progress.delivered_at = rows.time();
-  row.progress.trouble = rows.text();
-  return row;
 }
 
 std::uint64_t take_count(Rows& rows) { return rows.unsigned_number(); }
@@ -81,11 +54,11 @@ Result<std::optional<WorkerView>> SqliteReader::worker(const WorkerId& id) {
 }
 
 Result<std::vector<MachineRow>> SqliteReader::machines() {
-  return read_all<MachineRow>(sql_.all_machines.start(), take_machine);
+  return read_all<MachineRow>(sql_.all_machines.start(), take_row<MachineRow>);
 }
 
 Result<std::vector<QueueRow>> SqliteReader::queues() {
-  return read_all<QueueRow>(sql_.all_queues.start(), take_queue);
+  return read_all<QueueRow>(sql_.all_queues.start(), take_row<QueueRow>);
 }
 
 Result<Page<PartitionLeaseRow>> SqliteReader::leases(const std::string& topic,
@@ -97,17 +70,17 @@ Result<Page<PartitionLeaseRow>> SqliteReader::leases(const std::string& topic,
   if (!topic.empty()) {
     sql_.lease_page_of_topic.start().text(topic).number(after).number(limit + 1);
     return read_page<PartitionLeaseRow>(sql_.lease_page_of_topic, limit, CursorKind::kLeases,
-                                        take_lease, key_of_lease);
+                                        take_row<PartitionLeaseRow>, key_of_lease);
   }
   const std::string after_topic = *cursor ? (*cursor)->text : std::string{};
   sql_.lease_page.start().text(after_topic).number(after).number(limit + 1);
-  return read_page<PartitionLeaseRow>(sql_.lease_page, limit, CursorKind::kLeases, take_lease,
-                                      key_of_lease);
+  return read_page<PartitionLeaseRow>(sql_.lease_page, limit, CursorKind::kLeases,
+                                      take_row<PartitionLeaseRow>, key_of_lease);
 }
 
 Result<std::optional<PartitionLeaseRow>> SqliteReader::lease(const PartitionKey& key) {
   return read_one<PartitionLeaseRow>(sql_.one_lease.start().text(key.topic).number(key.partition),
-                                     take_lease);
+                                     take_row<PartitionLeaseRow>);
 }
 
 Result<EventLines> SqliteReader::events_after(std::uint64_t after, std::uint32_t bytes_max) {
@@ -131,16 +104,16 @@ Result<EventLines> SqliteReader::events_after(std::uint64_t after, std::uint32_t
 }
 
 Result<std::vector<TokenRow>> SqliteReader::tokens() {
-  return read_all<TokenRow>(sql_.all_tokens.start(), take_token);
+  return read_all<TokenRow>(sql_.all_tokens.start(), take_row<TokenRow>);
 }
 
 Result<std::vector<WebhookRow>> SqliteReader::webhooks() {
-  return read_all<WebhookRow>(sql_.all_webhooks.start(), take_webhook);
+  return read_all<WebhookRow>(sql_.all_webhooks.start(), take_row<WebhookRow>);
 }
 
 Result<Totals> SqliteReader::totals(Instant now) {
   const Snapshot snapshot(sql_);
-  const auto counters = read_one<CounterRow>(sql_.counters.start(), take_counters);
+  const auto counters = read_one<CounterRow>(sql_.counters.start(), take_row<CounterRow>);
   if (!counters) return std::unexpected(counters.error());
   const auto requeued =
       read_one<std::uint64_t>(sql_.requeued_since.start().time(now - hours(1)), take_count);

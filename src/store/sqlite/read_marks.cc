@@ -5,17 +5,17 @@
 #include "store/keys.h"
 #include "store/sqlite/read_page.h"
 #include "store/sqlite/reader.h"
-#include "store/sqlite/row_decode.h"
+#include "store/sqlite/record_io.h"
 
 namespace vortex::store::sqlite {
 namespace {
 
 void take_run_marks(Rows& rows, RunMarks& out) {
-  out.state = take_run_state(rows);
-  out.ending = take_enum<RunEnding>(rows);
+  out.state = take_word<RunState>(rows);
+  out.ending = take_code<RunEnding>(rows);
   out.paused = rows.flag();
   out.levels_passed = rows.u32();
-  out.made = take_counts(rows);
+  take_value<As::kUsual>(rows, out.made);
 }
 
 std::uint32_t index_of(std::int64_t key) { return task_of(key, 0).index; }
@@ -24,7 +24,7 @@ std::uint32_t index_of(std::int64_t key) { return task_of(key, 0).index; }
 TaskMark take_mark(Rows& rows) {
   TaskMark mark;
   mark.index = index_of(rows.number());
-  mark.state = take_task_state(rows);
+  mark.state = take_word<TaskState>(rows);
   mark.epoch = {rows.unsigned_number()};
   if (is_held(mark.state)) mark.worker = rows.view();
   return mark;

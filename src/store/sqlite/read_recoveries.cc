@@ -3,42 +3,18 @@
 #include "store/keys.h"
 #include "store/sqlite/read_page.h"
 #include "store/sqlite/reader.h"
-#include "store/sqlite/row_decode.h"
+#include "store/sqlite/record_io.h"
 
 namespace vortex::store::sqlite {
 namespace {
 
 constexpr std::int64_t kBeforeAll = std::numeric_limits<std::int64_t>::max();
 
-RecoveryView take_recovery(Rows& rows) {
-  RecoveryRow row;
-  row.id = {rows.unsigned_number()};
-  row.worker.text = rows.view();
-  row.num_tasks = rows.u32();
-  row.at = rows.time();
-  row.incarnation = {rows.unsigned_number()};
-  const auto evidence = from_text<Evidence>(rows.view());
-  if (!evidence) rows.damaged("an unknown evidence");
-  row.evidence = evidence.value_or(Evidence::kSilence);
-  return {row};
-}
-
-RecoveryItemRow take_item(Rows& rows) {
-  RecoveryItemRow row;
-  row.recovery = {rows.unsigned_number()};
-  const std::int64_t key = rows.number();
-  row.old_epoch = {rows.unsigned_number()};
-  row.new_epoch = {rows.unsigned_number()};
-  row.old_worker.text = rows.view();
-  row.new_worker.text = rows.view();
-  row.attempts = rows.u16();
-  row.task = task_of(key, take_level(rows));
-  return row;
-}
+RecoveryView take_recovery(Rows& rows) { return {take_row<RecoveryRow>(rows)}; }
 
 DeadLetterView take_letter(Rows& rows) {
   DeadLetterView view;
-  view.row = take_dead_letter(rows);
+  view.row = take_row_of_task<DeadLetterRow>(rows);
   view.level = view.row.attempt.task.level;
   view.name = rows.text();
   view.dag = rows.text();
@@ -88,7 +64,7 @@ Result<Page<RecoveryItemRow>> SqliteReader::recovery_items(RecoveryId id, const 
       .number(*cursor ? static_cast<std::int64_t>((*cursor)->first) : -1)
       .number(limit + 1);
   return read_page<RecoveryItemRow>(
-      sql_.recovery_item_page, limit, CursorKind::kRecoveryItems, take_item,
+      sql_.recovery_item_page, limit, CursorKind::kRecoveryItems, take_row_of_task<RecoveryItemRow>,
       [](const RecoveryItemRow& row) {
         return CursorKey{.first = static_cast<std::uint64_t>(key_of(row.task).value_or(0))};
       });

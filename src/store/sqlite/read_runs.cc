@@ -7,36 +7,26 @@
 #include "store/row_json.h"
 #include "store/sqlite/read_page.h"
 #include "store/sqlite/reader.h"
-#include "store/sqlite/row_decode.h"
+#include "store/sqlite/record_io.h"
 
 namespace vortex::store::sqlite {
 namespace {
 
 RunView take_view(Rows& rows) {
   RunView view;
-  view.id = {rows.unsigned_number()};
+  StoredRun stored = take_run(rows);
+  static_cast<RunRow&>(view) = std::move(stored.row);
+  view.dag_digest = stored.digest;
   view.dag = rows.text();
-  view.dag_digest = rows.unsigned_number();
-  view.labels = take_labels(rows);
-  view.params = rows.text();
-  view.idempotency_key = rows.text();
-  view.state = take_run_state(rows);
-  view.ending = take_enum<RunEnding>(rows);
-  view.paused = rows.flag();
-  view.created_at = rows.time();
-  view.finished_at = rows.time();
   view.levels = rows.u32();
-  view.levels_passed = rows.u32();
   view.tasks = rows.u32();
-  view.made = take_counts(rows);
   return view;
 }
 
 DagView take_dag(Rows& rows) {
   DagView view;
-  view.name = rows.text();
+  static_cast<DagRow&>(view) = take_row<DagRow>(rows);
   view.digest = rows.unsigned_number();
-  view.updated_at = rows.time();
   view.nodes = rows.u32();
   view.tasks = rows.u32();
   return view;

@@ -7,7 +7,7 @@
 #include "store/keys.h"
 #include "store/sqlite/read_page.h"
 #include "store/sqlite/reader.h"
-#include "store/sqlite/row_decode.h"
+#include "store/sqlite/record_io.h"
 #include "store/sqlite/sql.gen.h"
 
 namespace vortex::store::sqlite {
@@ -27,29 +27,6 @@ TaskView take_view(Rows& rows) {
 
 CursorKey key_after(const TaskView& task) {
   return {.first = static_cast<std::uint64_t>(*key_of(task.row.id))};
-}
-
-AttemptRow take_attempt(Rows& rows, TaskId task) {
-  AttemptRow row;
-  row.attempt.epoch = {rows.unsigned_number()};
-  row.number = rows.u32();
-  row.worker.text = rows.view();
-  row.incarnation = {rows.unsigned_number()};
-  row.granted_at = rows.micros();
-  row.started_at = rows.micros();
-  row.ended_at = rows.micros();
-  row.verdict = take_enum<Verdict>(rows);
-  row.code = static_cast<std::int32_t>(rows.number());
-  row.message = rows.text();
-  task.level = take_level(rows);
-  row.attempt.task = task;
-  return row;
-}
-
-std::optional<std::string> take_optional(Rows& rows) {
-  if (!rows.is_null()) return rows.text();
-  rows.skip();
-  return std::nullopt;
 }
 
 }  // namespace
@@ -157,23 +134,15 @@ Result<std::optional<TaskView>> SqliteReader::task(TaskId id) {
 Result<std::optional<TaskDataRow>> SqliteReader::task_data(TaskId id) {
   const auto key = key_of(id);
   if (!key) return std::optional<TaskDataRow>{};
-  return read_one<TaskDataRow>(sql_.one_task_data.start().number(*key), [id](Rows& rows) {
-    TaskDataRow row;
-    row.id = id;
-    row.id.level = take_level(rows);
-    row.epoch = {rows.unsigned_number()};
-    row.checkpoint = take_optional(rows);
-    row.outputs = take_optional(rows);
-    row.uploaded = take_uploaded(rows);
-    return row;
-  });
+  return read_one<TaskDataRow>(sql_.one_task_data.start().number(*key),
+                               take_row_of_task<TaskDataRow>);
 }
 
 Result<std::vector<AttemptRow>> SqliteReader::attempts(TaskId id) {
   const auto key = key_of(id);
   if (!key) return std::vector<AttemptRow>{};
   return read_all<AttemptRow>(sql_.attempts_of_task.start().number(*key).number(kAttemptsMax),
-                              [id](Rows& rows) { return take_attempt(rows, id); });
+                              take_row_of_task<AttemptRow>);
 }
 
 }  // namespace vortex::store::sqlite

@@ -4,30 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "store/row_json.h"
+#include "store/sqlite/record_io.h"
 #include "store/sqlite/sql.gen.h"
 
 namespace vortex::store::sqlite {
-namespace {
-
-const RunRequest kNoRequest;
-
-// The values that both statements of a run begin with, in their order.
-void bind_changing(Statement& statement, const RunRow& row, const std::string& stopped) {
-  statement.start()
-      .unsigned_number(row.id.value)
-      .literal(to_text(row.state))
-      .number(static_cast<std::int64_t>(row.ending))
-      .flag(row.paused)
-      .number(row.levels_passed)
-      .time(row.finished_at)
-      .time(row.timeout_at)
-      .text_or_null(stopped);
-  for (const std::uint32_t count : row.made) statement.number(count);
-}
-
-}  // namespace
-
 RunRows::RunRows(Connection& db, Known& known, PlanShelf& shelf, Packer& packer)
     : known_(known),
       shelf_(shelf),
@@ -57,9 +37,7 @@ void RunRows::write(Transaction& tx, const Commit& commit) {
 void RunRows::write_run(Transaction& tx, const RunRow& row) {
   if (!tx.ok()) return;
   if (!known_.live.contains(row.id.value) && insert(tx, row)) return note(row, true);
-  const std::string stopped = row.stopped.empty() ? std::string{} : numbers_json(row.stopped);
-  bind_changing(update_, row, stopped);
-  if (!tx.run(update_)) return;
+  if (!tx.run(bind_changes(update_, row))) return;
   if (update_.changes() == 0) {
     return tx.fail({Fault::kBadRequest, fmt::format("{} does not exist", to_text(row.id))});
   }
@@ -69,17 +47,7 @@ void RunRows::write_run(Transaction& tx, const RunRow& row) {
 bool RunRows::insert(Transaction& tx, const RunRow& row) {
   if (!row.plan) return false;
   write_spec(tx, row.plan);
-  const RunRequest& request = row.request ? *row.request : kNoRequest;
-  const std::string stopped = row.stopped.empty() ? std::string{} : numbers_json(row.stopped);
-  const std::string labels = request.labels.empty() ? std::string{} : labels_json(request.labels);
-  bind_changing(insert_, row, stopped);
-  insert_.time(row.created_at)
-      .text(row.plan->spec.name)
-      .unsigned_number(row.plan->digest)
-      .text_or_null(request.idempotency_key)
-      .unsigned_number(request.digest)
-      .text_or_null(labels)
-      .text(request.params);
+  bind_row(insert_, row).unsigned_number(row.plan->digest).text(row.plan->spec.name);
   if (!tx.run(insert_) || insert_.changes() == 0) return false;
   insert_labels(tx, row);
   if (known_.doomed_runs > 0) {
@@ -145,7 +113,7 @@ void RunRows::write_dag(Transaction& tx, const DagRow& row) {
   }
   write_spec(tx, row.plan);
   tx.run(mark_applied_.start().unsigned_number(row.plan->digest));
-  tx.run(write_dag_.start().text(row.name).unsigned_number(row.plan->digest).time(row.updated_at));
+  tx.run(bind_row(write_dag_, row).unsigned_number(row.plan->digest));
 }
 
 }  // namespace vortex::store::sqlite

@@ -7,8 +7,14 @@
 #include <sqlite3.h>
 
 #include "base/assert.h"
+#include "store/record_sql.h"
 
 namespace vortex::store::sqlite {
+namespace {
+
+constexpr Dialect kSqlite{.parameter = '?', .same_as = "IS"};
+
+}  // namespace
 
 Statement::~Statement() { sqlite3_finalize(handle_); }
 
@@ -18,13 +24,16 @@ Statement::Statement(Statement&& other) noexcept
       handle_(std::exchange(other.handle_, nullptr)),
       failed_(other.failed_),
       next_(other.next_),
-      slots_(std::move(other.slots_)) {}
+      slots_(std::move(other.slots_)),
+      own_(std::move(other.own_)) {}
 
 Statement& Statement::start() {
   next_ = 0;
   failed_ = false;
+  if (!own_.empty()) own_.clear();
   if (handle_ != nullptr) return *this;
-  const int rc = sqlite3_prepare_v3(db_->handle(), sql_.data(), static_cast<int>(sql_.size()),
+  const std::string sql = with_records(sql_, kSqlite);
+  const int rc = sqlite3_prepare_v3(db_->handle(), sql.data(), static_cast<int>(sql.size()),
                                     SQLITE_PREPARE_PERSISTENT, &handle_, nullptr);
   failed_ = rc != SQLITE_OK;
   if (!failed_) slots_.resize(static_cast<std::size_t>(sqlite3_bind_parameter_count(handle_)));
@@ -56,6 +65,10 @@ Statement& Statement::text(std::string_view value) {
     failed_ = true;
   }
   return *this;
+}
+
+Statement& Statement::own_text(std::string value) {
+  return text(own_.emplace_front(std::move(value)));
 }
 
 Statement& Statement::literal(std::string_view value) {

@@ -1,11 +1,14 @@
 #pragma once
 // A statement that is prepared once and run many times, and the rows it gives.
 //
-// Values are bound in the order of the parameters: start(), then one call each. Text is not copied:
-// it must live until the statement has run. A value equal to the one bound last is not bound again,
-// which is most of them when a batch of rows is written. One thread, that of the connection.
+// What its text says about records is filled in when it is prepared (store/record_sql.h). Values
+// are bound in the order of the parameters: start(), then one call each. Text is not copied: it
+// must live until the statement has run, or be given with own_text. A value equal to the one bound
+// last is not bound again, which is most of them when a batch of rows is written. One thread, that
+// of the connection.
 
 #include <cstdint>
+#include <forward_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +16,7 @@
 
 #include "base/time.h"
 #include "base/time_text.h"
+#include "model/words.h"
 #include "store/error.h"
 #include "store/sqlite/connection.h"
 
@@ -22,7 +26,7 @@ namespace vortex::store::sqlite {
 
 class Statement {
  public:
-  // `sql` lives for ever or is copied by the second form. Prepared at its first use.
+  // `sql` lives until the first use, when it is prepared.
   Statement(Connection& db, std::string_view sql) : db_(&db), sql_(sql) {}
   ~Statement();
   Statement(Statement&& other) noexcept;
@@ -38,6 +42,7 @@ class Statement {
   Statement& flag(bool value) { return number(value ? 1 : 0); }
   Statement& text(std::string_view value);
   Statement& text_or_null(std::string_view value) { return value.empty() ? null() : text(value); }
+  Statement& own_text(std::string value);      // kept here until the next start()
   Statement& literal(std::string_view value);  // lives for ever
   Statement& blob(std::string_view value);
   Statement& time(Instant at);    // as text; kNever is null
@@ -69,6 +74,7 @@ class Statement {
   bool failed_ = false;  // it could not be prepared or a value could not be bound
   std::size_t next_ = 0;
   std::vector<Slot> slots_;
+  std::forward_list<std::string> own_;
 };
 
 // The rows of a statement whose values are bound: while (rows.next()) { rows.number(); ... }
@@ -118,5 +124,20 @@ class Rows {
   std::optional<Damage> damage_;
   Error error_;
 };
+
+// A column that holds the word of an enum's value, or its number.
+template <class Enum>
+Enum take_word(Rows& rows) {
+  const std::string_view word = rows.view();
+  if (const auto value = from_text<Enum>(word)) return *value;
+  rows.damaged("'" + std::string(word) + "'");
+  return {};
+}
+template <class Enum>
+Enum take_code(Rows& rows) {
+  if (const auto value = from_number<Enum>(rows.number())) return *value;
+  rows.damaged("an unknown code");
+  return {};
+}
 
 }  // namespace vortex::store::sqlite

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "store/keys.h"
+#include "store/sqlite/record_io.h"
 #include "store/sqlite/sql.gen.h"
 
 namespace vortex::store::sqlite {
@@ -13,36 +14,6 @@ namespace {
 
 Error no_such_task(TaskId task) {
   return {Fault::kBadRequest, fmt::format("{} is not a valid task id", to_text(task))};
-}
-
-// The values that both statements of a task begin with, in their order.
-void bind_changing(Statement& statement, const TaskRow& row, std::int64_t key) {
-  statement.start().number(key).literal(to_text(row.state));
-  if (row.level) {
-    statement.number(*row.level);
-  } else {
-    statement.null();
-  }
-  statement.text_or_null(row.worker.text)
-      .unsigned_number(row.epoch.value)
-      .number(row.counters.attempts)
-      .time(row.updated_at)
-      .unsigned_number(row.incarnation.value)
-      .micros(row.ready_at)
-      .micros(row.started_at)
-      .number(row.percent)
-      .number(row.exit_code)
-      .number(static_cast<std::int64_t>(row.stop))
-      .number(row.counters.failures)
-      .number(row.counters.crashes)
-      .number(row.counters.stalls)
-      .number(row.counters.releases)
-      .number(row.counters.unstarted)
-      .unsigned_number(row.recovery.value)
-      .text_or_null(row.previous_worker.text)
-      .text_or_null(row.step)
-      .text_or_null(row.error_message)
-      .micros(row.granted_at);
 }
 
 }  // namespace
@@ -87,24 +58,20 @@ bool TaskRows::looks_new(const TaskRow& row) {
 
 void TaskRows::write_task(Transaction& tx, const TaskRow& row) {
   if (!tx.ok()) return;
-  const auto key = key_of(row.id);
-  if (!key) return tx.fail(no_such_task(row.id));
+  if (!key_of(row.id)) return tx.fail(no_such_task(row.id));
   if (!looks_new(row)) {
-    bind_changing(update_, row, *key);
-    if (!tx.run(update_) || update_.changes() > 0) return;
+    if (!tx.run(bind_changes(update_, row)) || update_.changes() > 0) return;
   }
-  upsert(tx, row, *key);
+  upsert(tx, row);
 }
 
-void TaskRows::upsert(Transaction& tx, const TaskRow& row, std::int64_t key) {
+void TaskRows::upsert(Transaction& tx, const TaskRow& row) {
   const DagPlan* plan = plan_of(tx, row.id.run);
   if (plan == nullptr) return;
   if (row.node >= plan->nodes.size()) return tx.fail(no_such_task(row.id));
   const std::string id =
       to_text(TaskId{.run = row.id.run, .index = row.id.index, .level = row.level.value_or(0)});
-  bind_changing(upsert_, row, key);
-  upsert_.text(id).number(row.node).text(plan->node_spec(row.node).name).time(row.created_at);
-  tx.run(upsert_);
+  tx.run(bind_row(upsert_, row).text(id).text(plan->node_spec(row.node).name));
 }
 
 const DagPlan* TaskRows::plan_of(Transaction& tx, RunId run) {
@@ -121,20 +88,7 @@ const DagPlan* TaskRows::plan_of(Transaction& tx, RunId run) {
 void TaskRows::write_data(Transaction& tx, const TaskDataRow& row) {
   const auto key = key_of(row.id);
   if (!key) return tx.fail(no_such_task(row.id));
-  write_data_.start().number(*key).unsigned_number(row.epoch.value);
-  for (const auto* part : {&row.checkpoint, &row.outputs}) {
-    if (*part) {
-      write_data_.blob(**part);
-    } else {
-      write_data_.null();
-    }
-  }
-  if (row.uploaded) {
-    write_data_.unsigned_number(row.uploaded->number).unsigned_number(row.uploaded->bytes);
-  } else {
-    write_data_.null().null();
-  }
-  tx.run(write_data_);
+  tx.run(bind_row(write_data_, row));
   if (!row.uploaded) return;
   tx.run(drop_pieces_.start().number(*key).unsigned_number(row.uploaded->number));
 }
@@ -160,18 +114,7 @@ void TaskRows::write_attempt(Transaction& tx, const AttemptRow& row) {
   const auto key = key_of(row.attempt.task);
   if (!key) return tx.fail(no_such_task(row.attempt.task));
   const std::int64_t number = worker_number(tx, row.worker);
-  insert_attempt_.start()
-      .number(*key)
-      .unsigned_number(row.attempt.epoch.value)
-      .number(row.number)
-      .number(number)
-      .unsigned_number(row.incarnation.value)
-      .micros(row.granted_at)
-      .micros(row.started_at)
-      .micros(row.ended_at)
-      .number(static_cast<std::int64_t>(row.verdict))
-      .number(row.code)
-      .text_or_null(row.message);
+  bind_row(insert_attempt_, row).number(number);
   if (!tx.run(insert_attempt_)) return;
   if (insert_attempt_.changes() == 0) {
     take_back(tx, *key, row);

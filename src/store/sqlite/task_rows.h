@@ -30,7 +30,7 @@ class TaskRows {
   };
 
   void write_task(Transaction& tx, const TaskRow& row);
-  void upsert(Transaction& tx, const TaskRow& row, std::int64_t key);
+  void upsert(Transaction& tx, const TaskRow& row);
   bool looks_new(const TaskRow& row);
   const DagPlan* plan_of(Transaction& tx, RunId run);
   void write_data(Transaction& tx, const TaskDataRow& row);

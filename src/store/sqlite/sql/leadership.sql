@@ -17,12 +17,7 @@ UPDATE leadership SET clock_us = max(clock_us, ?2) WHERE term = ?1;
 UPDATE leadership SET probes = probes + 1;
 
 -- name: read_counters
-SELECT next_run, next_recovery, next_event,
-       waiting, queued, scheduled, running, completed, failed, cancelled, skipped,
-       lease_floor
-FROM counters;
+SELECT @columns:counters c@ FROM counters c;
 
 -- name: write_counters
-UPDATE counters SET next_run = ?1, next_recovery = ?2, next_event = ?3,
-  waiting = ?4, queued = ?5, scheduled = ?6, running = ?7,
-  completed = ?8, failed = ?9, cancelled = ?10, skipped = ?11, lease_floor = ?12;
+@update:counters@;

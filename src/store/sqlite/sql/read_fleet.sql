@@ -1,10 +1,5 @@
 -- Small tables, read whole or by key.
 
--- part: worker_columns
-w.id, w.state, w.last_heartbeat, w.created_at, w.incarnation, w.suspect, w.cordoned,
-w.times_lost, w.lost_lately, w.end_told, w.drain_within_us, w.name, w.machine, w.zone,
-w.worker_group, w.address, w.version, w.metadata, w.slots, w.abilities
-
 -- part: worker_extras
 (SELECT count(*) FROM task_instances t
  WHERE t.worker_id = w.id AND (t.state = 'Scheduled' OR t.state = 'Running')
@@ -12,11 +7,11 @@ w.worker_group, w.address, w.version, w.metadata, w.slots, w.abilities
 coalesce(n.completed, 0), coalesce(n.ended, 0)
 
 -- name: all_workers
-SELECT @worker_columns@ FROM workers w ORDER BY w.id;
+SELECT @columns:workers w@ FROM workers w ORDER BY w.id;
 
 -- Values: cursor, state, zone, group, machine, live only, limit. NULL: any.
 -- name: worker_page
-SELECT @worker_columns@, @worker_extras@
+SELECT @columns:workers w@, @worker_extras@
 FROM workers w LEFT JOIN worker_numbers n ON n.worker_id = w.id
 WHERE w.id > ?1 AND (?2 IS NULL OR w.state = ?2) AND (?3 IS NULL OR w.zone = ?3)
   AND (?4 IS NULL OR w.worker_group = ?4) AND (?5 IS NULL OR w.machine = ?5)
@@ -25,49 +20,47 @@ WHERE w.id > ?1 AND (?2 IS NULL OR w.state = ?2) AND (?3 IS NULL OR w.zone = ?3)
 ORDER BY w.id LIMIT ?8;
 
 -- name: one_worker
-SELECT @worker_columns@, @worker_extras@
+SELECT @columns:workers w@, @worker_extras@
 FROM workers w LEFT JOIN worker_numbers n ON n.worker_id = w.id
 WHERE w.id = ?1;
 
 -- name: all_machines
-SELECT id, online, since FROM machines ORDER BY id;
+SELECT @columns:machines m@ FROM machines m ORDER BY m.id;
 
 -- name: all_queues
-SELECT name, paused FROM queues ORDER BY name;
+SELECT @columns:queues q@ FROM queues q ORDER BY q.name;
 
 -- name: all_leases
-SELECT topic, partition_id, agent_id, lease_epoch, lease_expires_at FROM partition_leases
-ORDER BY topic, partition_id;
+SELECT @columns:partition_leases l@ FROM partition_leases l
+ORDER BY l.topic, l.partition_id;
 
 -- Values: cursor (topic, partition), limit.
 -- name: lease_page
-SELECT topic, partition_id, agent_id, lease_epoch, lease_expires_at FROM partition_leases
-WHERE (topic, partition_id) > (?1, ?2) ORDER BY topic, partition_id LIMIT ?3;
+SELECT @columns:partition_leases l@ FROM partition_leases l
+WHERE (l.topic, l.partition_id) > (?1, ?2) ORDER BY l.topic, l.partition_id LIMIT ?3;
 
 -- name: lease_page_of_topic
-SELECT topic, partition_id, agent_id, lease_epoch, lease_expires_at FROM partition_leases
-WHERE topic = ?1 AND partition_id > ?2 ORDER BY partition_id LIMIT ?3;
+SELECT @columns:partition_leases l@ FROM partition_leases l
+WHERE l.topic = ?1 AND l.partition_id > ?2 ORDER BY l.partition_id LIMIT ?3;
 
 -- name: one_lease
-SELECT topic, partition_id, agent_id, lease_epoch, lease_expires_at FROM partition_leases
-WHERE topic = ?1 AND partition_id = ?2;
+SELECT @columns:partition_leases l@ FROM partition_leases l
+WHERE l.topic = ?1 AND l.partition_id = ?2;
 
 -- name: dag_page
-SELECT d.name, d.digest, d.updated_at, s.nodes, s.tasks
+SELECT @columns:dags d@, d.digest, s.nodes, s.tasks
 FROM dags d JOIN dag_specs s ON s.digest = d.digest
 WHERE d.name > ?1 ORDER BY d.name LIMIT ?2;
 
 -- name: one_dag
-SELECT d.name, d.digest, d.updated_at, s.nodes, s.tasks
+SELECT @columns:dags d@, d.digest, s.nodes, s.tasks
 FROM dags d JOIN dag_specs s ON s.digest = d.digest WHERE d.name = ?1;
 
 -- name: all_tokens
-SELECT name, role, hash, created_at, revoked FROM tokens ORDER BY name;
+SELECT @columns:tokens t@ FROM tokens t ORDER BY t.name;
 
 -- name: all_webhooks
-SELECT name, url, kinds, dag, secret, created_at, after_seq, delivered, given_up, missed,
-  delivered_at, trouble
-FROM webhooks ORDER BY name;
+SELECT @columns:webhooks h@ FROM webhooks h ORDER BY h.name;
 
 -- The block that holds the first wanted event, and those after it.
 -- name: events_from

@@ -2,9 +2,7 @@
 -- conditions that are left are checked row by row, NULL meaning any.
 
 -- part: run_view
-r.run_id, r.dag, r.digest, r.labels, r.params, r.idempotency_key, r.state, r.ending, r.paused,
-r.created_at, r.finished_at, coalesce(s.levels, 0), r.levels_passed, coalesce(s.tasks, 0),
-r.waiting, r.queued, r.scheduled, r.running, r.completed, r.failed, r.cancelled, r.skipped
+@columns:runs r@, r.digest, r.dag, coalesce(s.levels, 0), coalesce(s.tasks, 0)
 
 -- Values: cursor, state, dag, labels as a JSON object, limit.
 -- part: run_checks

@@ -2,10 +2,7 @@
 -- a state, because only a literal lets SQLite see that a partial index fits.
 
 -- part: task_view
-t.task_key, t.state, t.level, t.worker_id, t.epoch, t.attempt_count, t.updated_at, t.incarnation,
-t.ready_us, t.started_us, t.percent, t.exit_code, t.stop, t.failure_count, t.crash_count,
-t.stall_count, t.release_count, t.unstarted_count, t.recovery, t.previous_worker, t.step,
-t.error_message, t.granted_us, t.node, t.created_at, t.name
+@columns:task_instances t@, t.name
 
 -- part: task_kept
 NOT EXISTS (SELECT 1 FROM doomed x WHERE x.run_id = t.task_key >> 24)
@@ -42,7 +39,7 @@ ORDER BY t.task_key LIMIT ?3;
 SELECT @task_view@ FROM task_instances t WHERE t.task_key = ?1 AND @task_kept@;
 
 -- name: one_task_data
-SELECT t.level, d.epoch, d.checkpoint, d.outputs, d.upload, d.upload_bytes
+SELECT @columns:task_data d@, t.level
 FROM task_data d LEFT JOIN task_instances t ON t.task_key = d.task_key
 WHERE d.task_key = ?1
   AND NOT EXISTS (SELECT 1 FROM doomed x WHERE x.run_id = d.task_key >> 24);
@@ -54,8 +51,7 @@ SELECT coalesce(max(offset + size), 0) FROM checkpoint_pieces WHERE task_key = ?
 SELECT size, data FROM checkpoint_pieces WHERE task_key = ?1 AND upload = ?2 AND offset = ?3;
 
 -- name: attempts_of_task
-SELECT a.epoch, a.number, n.worker_id, a.incarnation, a.granted_us, a.started_us, a.ended_us,
-  a.verdict, a.code, a.message, t.level
+SELECT @columns:attempts a@, t.level
 FROM attempts a JOIN worker_numbers n ON n.number = a.worker_number
 LEFT JOIN task_instances t ON t.task_key = a.task_key
 WHERE a.task_key = ?1
@@ -65,37 +61,33 @@ ORDER BY a.epoch LIMIT ?2;
 -- name: is_doomed
 SELECT 1 FROM doomed WHERE run_id = ?1;
 
--- part: recovery_view
-l.recovery_id, l.worker_id, l.num_tasks, l.timestamp, l.incarnation, l.evidence
-
 -- name: recoveries_by_id
-SELECT @recovery_view@ FROM recovery_log l
+SELECT @columns:recovery_log l@ FROM recovery_log l
 WHERE l.recovery_id < ?1 ORDER BY l.recovery_id DESC LIMIT ?2;
 
 -- name: recoveries_of_worker
-SELECT @recovery_view@ FROM recovery_log l
+SELECT @columns:recovery_log l@ FROM recovery_log l
 WHERE l.worker_id = ?3 AND l.recovery_id < ?1 ORDER BY l.recovery_id DESC LIMIT ?2;
 
 -- name: recoveries_of_task
-SELECT @recovery_view@
+SELECT @columns:recovery_log l@
 FROM recovery_items i CROSS JOIN recovery_log l ON l.recovery_id = i.recovery_id
 WHERE i.task_key = ?3 AND i.recovery_id < ?1 AND (?4 IS NULL OR l.worker_id = ?4)
   AND NOT EXISTS (SELECT 1 FROM doomed x WHERE x.run_id = ?3 >> 24)
 ORDER BY i.recovery_id DESC LIMIT ?2;
 
 -- name: one_recovery
-SELECT @recovery_view@ FROM recovery_log l WHERE l.recovery_id = ?1;
+SELECT @columns:recovery_log l@ FROM recovery_log l WHERE l.recovery_id = ?1;
 
 -- name: recovery_item_page
-SELECT i.recovery_id, i.task_key, i.old_epoch, i.new_epoch, i.old_worker, i.new_worker,
-  i.attempts, t.level
+SELECT @columns:recovery_items i@, t.level
 FROM recovery_items i LEFT JOIN task_instances t ON t.task_key = i.task_key
 WHERE i.recovery_id = ?1 AND i.task_key > ?2
   AND NOT EXISTS (SELECT 1 FROM doomed x WHERE x.run_id = i.task_key >> 24)
 ORDER BY i.task_key LIMIT ?3;
 
 -- part: dead_letter_view
-d.task_key, d.epoch, d.reason, d.state, d.at_us, d.message, t.level, t.name, r.dag
+@columns:dead_letters d@, t.level, t.name, r.dag
 
 -- part: dead_letter_tables
 dead_letters d LEFT JOIN task_instances t ON t.task_key = d.task_key

@@ -1,0 +1,315 @@
+#pragma once
+// The records: every stored row type with its columns, their JSON and their meaning, declared once.
+//
+// The order is that of the JSON objects. Names of columns and JSON fields are on disk and on the
+// wire: append-only. The meaning of a shown field is its description in OpenAPI. How a column is
+// added: see CONTRIBUTING.md.
+
+#include <string_view>
+
+#include "model/commit.h"
+#include "model/record.h"
+#include "model/rows.h"
+
+namespace vortex::record {
+
+inline constexpr std::string_view kCountColumns =
+    "waiting, queued, scheduled, running, completed, failed, cancelled, skipped";
+
+template <>
+inline constexpr auto kTable<RunRow> = table<RunRow>(
+    "runs",  //
+    field<&RunRow::id>("run_id", "r42").named("id").key(),
+    field<&RunRow::state>("state", "state of the run"),
+    field<&RunRow::ending>("ending", "why it starts no more tasks although some are open")
+        .stored(As::kNumber),
+    field<&RunRow::paused>("paused", "no tasks of it are assigned"),
+    field<&RunRow::created_at>("created_at", "when it was submitted").once(),
+    field<&RunRow::finished_at>("finished_at", "null: not yet").nullable(),
+    field<&RunRow::request, &RunRequest::labels>("labels", "as submitted").once(),
+    field<&RunRow::request, &RunRequest::params>("params", "as submitted")
+        .shown(Show::kDocument)
+        .once(),
+    field<&RunRow::request, &RunRequest::idempotency_key>("idempotency_key", "as submitted")
+        .stored(As::kNullIfEmpty)
+        .nullable()
+        .once(),
+    field<&RunRow::levels_passed>("levels_passed", "number of levels whose tasks have all ended"),
+    field<&RunRow::made>(kCountColumns, "tasks created so far, by state").named("counts"),
+    kept<&RunRow::timeout_at>("timeout_at", "when the run as a whole times out"),
+    kept<&RunRow::stopped>("stopped", "nodes of maps that stopped because of too many failures"),
+    kept<&RunRow::request, &RunRequest::digest>("request_digest",
+                                                "digest of DAG, params and labels")
+        .once(),
+    beside("digest", Write::kOnce, "digest of its plan"),
+    beside("dag", Write::kOnce, "name of its DAG"));
+
+template <>
+inline constexpr auto kTable<TaskRow> = table<TaskRow>(
+    "task_instances",
+    field<&TaskRow::id>("task_key", "r42-L1-7: run 42, level 1, index 7").named("id").key(),
+    field<&TaskRow::level>("level", "level of its node").written(Write::kMatched),
+    field<&TaskRow::state>("state", "state of the task"),
+    field<&TaskRow::stop>("stop", "why its worker was asked to stop it").stored(As::kNumber),
+    field<&TaskRow::epoch>("epoch", "the fence: epoch of its current or last attempt"),
+    field<&TaskRow::worker>("worker_id", "worker that holds it")
+        .named("worker")
+        .stored(As::kNullIfEmpty)
+        .nullable(),
+    kept<&TaskRow::incarnation>("incarnation", "incarnation of that worker"),
+    field<&TaskRow::previous_worker>("previous_worker", "worker that it avoids")
+        .stored(As::kNullIfEmpty)
+        .nullable(),
+    field<&TaskRow::recovery>("recovery", "ledger entry that waits for its new worker").nullable(),
+    field<&TaskRow::counters, &TaskCounters::attempts>(
+        "attempt_count", "how often it was assigned, including operators' retries")
+        .named("attempts"),
+    field<&TaskRow::counters, &TaskCounters::failures>("failure_count",
+                                                       "its own failures; they use up retries")
+        .named("failures"),
+    field<&TaskRow::counters, &TaskCounters::crashes>("crash_count",
+                                                      "how often its worker died while running it")
+        .named("crashes"),
+    field<&TaskRow::counters, &TaskCounters::stalls>("stall_count",
+                                                     "how often it timed out or went stale")
+        .named("stalls"),
+    field<&TaskRow::counters, &TaskCounters::releases>("release_count",
+                                                       "how often it was released without blame")
+        .named("releases"),
+    field<&TaskRow::counters, &TaskCounters::unstarted>("unstarted_count",
+                                                        "releases where it was never started")
+        .named("unstarted"),
+    field<&TaskRow::created_at>("created_at", "time of creation").once(),
+    field<&TaskRow::updated_at>("updated_at", "time of the last change"),
+    field<&TaskRow::ready_at>("ready_us", "not assigned before this time")
+        .named("ready_at")
+        .stored(As::kMicros)
+        .nullable(),
+    field<&TaskRow::started_at>("started_us",
+                                "start of the current or last attempt; null: not started")
+        .named("started_at")
+        .stored(As::kMicros)
+        .nullable(),
+    field<&TaskRow::percent>("percent", "progress reported by the task; 100 once completed"),
+    field<&TaskRow::step>("step", "step reported by the task; empty: none")
+        .stored(As::kNullIfEmpty),
+    field<&TaskRow::exit_code>("exit_code", "exit code of its last attempt that ended by itself"),
+    field<&TaskRow::error_message>("error_message", "error of its last attempt; empty: none")
+        .stored(As::kNullIfEmpty),
+    kept<&TaskRow::granted_at>("granted_us", "when it was assigned to the worker that holds it")
+        .stored(As::kMicros),
+    kept<&TaskRow::node>("node", "number of its node in the plan").once(),
+    beside("id", Write::kRarely, "its id as text"),
+    beside("name", Write::kOnce, "name of its node"));
+
+template <>
+inline constexpr auto kTable<TaskDataRow> = table<TaskDataRow>(
+    "task_data",  //
+    kept<&TaskDataRow::id>("task_key", "its task").key(),
+    kept<&TaskDataRow::epoch>("epoch", "of the attempt that wrote it"),
+    kept<&TaskDataRow::checkpoint>("checkpoint", "where the next attempt continues")
+        .written(Write::kIfSet),
+    kept<&TaskDataRow::outputs>("outputs", "its outputs, once completed").written(Write::kIfSet),
+    kept<&TaskDataRow::uploaded>("upload, upload_bytes",
+                                 "a checkpoint in pieces instead: which upload, and its size")
+        .written(Write::kIfSet));
+
+template <>
+inline constexpr auto kTable<AttemptRow> = table<AttemptRow>(
+    "attempts",
+    field<&AttemptRow::attempt, &Attempt::task>("task_key", "id of the task").named("task").key(),
+    field<&AttemptRow::attempt, &Attempt::epoch>("epoch", "the fence of this attempt").key(),
+    field<&AttemptRow::number>("number", "number of the attempt, starting at 1").once(),
+    field<&AttemptRow::worker>("n.worker_id", "worker it was assigned to")
+        .named("worker")
+        .written(Write::kElsewhere),
+    field<&AttemptRow::incarnation>("incarnation", "incarnation of that worker").once(),
+    field<&AttemptRow::granted_at>("granted_us", "when it was assigned to the worker")
+        .named("granted_at")
+        .stored(As::kMicros)
+        .nullable()
+        .once(),
+    field<&AttemptRow::started_at>("started_us", "null: its start was not reported")
+        .named("started_at")
+        .stored(As::kMicros)
+        .nullable()
+        .once(),
+    field<&AttemptRow::ended_at>("ended_us", "null: still open")
+        .named("ended_at")
+        .stored(As::kMicros)
+        .nullable()
+        .once(),
+    field<&AttemptRow::verdict>("verdict", "how it ended; null: still open")
+        .stored(As::kNumber)
+        .shown(Show::kNullBefore)
+        .once(),
+    field<&AttemptRow::code>("code", "exit code or signal number").shown(Show::kNullBefore).once(),
+    field<&AttemptRow::message>("message", "message about its end")
+        .stored(As::kNullIfEmpty)
+        .shown(Show::kNullBefore)
+        .once(),
+    beside("worker_number", Write::kOnce, "number of its worker, in worker_numbers"));
+
+template <>
+inline constexpr auto kTable<WorkerRow> = table<WorkerRow>(
+    "workers",  //
+    field<&WorkerRow::info, &WorkerInfo::id>("id", "id given at registration").key(),
+    field<&WorkerRow::info, &WorkerInfo::name>("name", "display name").written(Write::kRarely),
+    field<&WorkerRow::info, &WorkerInfo::machine>("machine", "machine it runs on")
+        .written(Write::kRarely),
+    field<&WorkerRow::state>("state", "IDLE and RUNNING workers are active"),
+    field<&WorkerRow::suspect>("suspect", "it may be gone; it gets no new tasks"),
+    field<&WorkerRow::cordoned>("cordoned", "it gets no new tasks until uncordoned"),
+    field<&WorkerRow::incarnation>("incarnation", "identifies one life of the worker"),
+    field<&WorkerRow::info, &WorkerInfo::address>(
+        "address", "address of its health endpoint; empty: it cannot be probed")
+        .written(Write::kRarely),
+    field<&WorkerRow::info, &WorkerInfo::zone>("zone", "zone given at registration")
+        .written(Write::kRarely),
+    field<&WorkerRow::info, &WorkerInfo::group>("worker_group", "group given at registration")
+        .named("group")
+        .written(Write::kRarely),
+    field<&WorkerRow::info, &WorkerInfo::version>("version", "version of the worker program")
+        .written(Write::kRarely),
+    field<&WorkerRow::info, &WorkerInfo::metadata>("metadata", "metadata given at registration")
+        .written(Write::kRarely),
+    kept<&WorkerRow::info>("abilities", "queues, labels, runtimes and resources")
+        .written(Write::kRarely),
+    field<&WorkerRow::info, &WorkerInfo::slots>("slots", "maximum number of tasks it can hold")
+        .written(Write::kRarely),
+    field<&WorkerRow::times_lost>("times_lost",
+                                  "how often it was lost; kept across restarts and reset-state"),
+    kept<&WorkerRow::lost_lately>("lost_lately", "the newest losses, oldest first"),
+    kept<&WorkerRow::end_told>("end_told", "the newest life whose end is in the monitor log"),
+    kept<&WorkerRow::drain_within>(
+        "drain_within_us",
+        "how long an operator lets its tasks run on; NULL: as the worker allows"),
+    field<&WorkerRow::registered_at>("created_at", "start of this incarnation")
+        .named("registered_at"),
+    field<&WorkerRow::last_heartbeat>("last_heartbeat", "null: none yet").nullable());
+
+template <>
+inline constexpr auto kTable<MachineRow> =
+    table<MachineRow>("machines",  //
+                      field<&MachineRow::id>("id", "id given by its workers").key(),
+                      field<&MachineRow::online>("online", "whether any of its workers is present"),
+                      field<&MachineRow::since>("since", "time of the last change"));
+
+template <>
+inline constexpr auto kTable<RecoveryRow> = table<RecoveryRow>(
+    "recovery_log",  //
+    field<&RecoveryRow::id>("recovery_id", "number of the ledger entry").named("id").key(),
+    field<&RecoveryRow::worker>("worker_id", "worker that was lost").named("worker"),
+    field<&RecoveryRow::incarnation>("incarnation", "incarnation of that worker"),
+    field<&RecoveryRow::evidence>("evidence", "evidence for the decision"),
+    field<&RecoveryRow::num_tasks>("num_tasks", "number of reclaimed tasks"),
+    field<&RecoveryRow::at>("timestamp", "time of the recovery").named("at"));
+
+template <>
+inline constexpr auto kTable<RecoveryItemRow> = table<RecoveryItemRow>(
+    "recovery_items",
+    kept<&RecoveryItemRow::recovery>("recovery_id", "the ledger entry it belongs to").key(),
+    field<&RecoveryItemRow::task>("task_key", "id of the task").named("task").key(),
+    field<&RecoveryItemRow::old_epoch>("old_epoch", "epoch that was fenced off"),
+    field<&RecoveryItemRow::new_epoch>("new_epoch", "epoch of the next attempt"),
+    field<&RecoveryItemRow::old_worker>("old_worker", "worker it was reclaimed from"),
+    field<&RecoveryItemRow::new_worker>("new_worker", "worker it was assigned to; null: not yet")
+        .nullable(),
+    field<&RecoveryItemRow::attempts>("attempts", "how often it had been assigned"));
+
+template <>
+inline constexpr auto kTable<DeadLetterRow> = table<DeadLetterRow>(
+    "dead_letters",
+    field<&DeadLetterRow::attempt, &Attempt::task>("task_key", "id of the task")
+        .named("task")
+        .key(),
+    field<&DeadLetterRow::attempt, &Attempt::epoch>("epoch", "epoch of its last attempt").key(),
+    field<&DeadLetterRow::reason>("reason", "why it was given up"),
+    field<&DeadLetterRow::state>("state", "what was done about it").stored(As::kNumber),
+    field<&DeadLetterRow::at>("at_us", "when it was given up")
+        .named("at")
+        .stored(As::kMicrosAlways),
+    field<&DeadLetterRow::message>("message", "the last error"));
+
+template <>
+inline constexpr auto kTable<PartitionLeaseRow> = table<PartitionLeaseRow>(
+    "partition_leases",
+    field<&PartitionLeaseRow::partition, &PartitionKey::topic>("topic", "topic of the lease").key(),
+    field<&PartitionLeaseRow::partition, &PartitionKey::partition>("partition_id",
+                                                                   "partition of the topic")
+        .named("partition")
+        .key(),
+    field<&PartitionLeaseRow::holder>("agent_id", "current holder; null: free")
+        .named("agent")
+        .nullable(),
+    field<&PartitionLeaseRow::epoch>("lease_epoch", "the fence; grows with every new holder")
+        .named("epoch"),
+    kept<&PartitionLeaseRow::expires_at>("lease_expires_at", "expiry, unless renewed before"));
+
+template <>
+inline constexpr auto kTable<QueueRow> =
+    table<QueueRow>("queues",  //
+                    field<&QueueRow::name>("name", "name of the queue").key(),
+                    field<&QueueRow::paused>("paused", "no tasks are assigned from it"));
+
+template <>
+inline constexpr auto kTable<JournalRow> = table<JournalRow>(
+    "supervisor_journals",  //
+    kept<&JournalRow::supervisor>("supervisor", "its machine and name").key(),
+    kept<&JournalRow::journal>("journal", "a new journal restarts the numbering"),
+    kept<&JournalRow::last>("last", "newest accepted entry"),
+    kept<&JournalRow::at>("at_us", "when it was accepted").stored(As::kMicrosAlways));
+
+template <>
+inline constexpr auto kTable<CounterRow> = table<CounterRow>(
+    "counters",  //
+    kept<&CounterRow::next_run>("next_run", "number of the next run"),
+    kept<&CounterRow::next_recovery>("next_recovery", "number of the next recovery"),
+    kept<&CounterRow::next_event>("next_event", "sequence number of the next event"),
+    kept<&CounterRow::tasks>(kCountColumns, "tasks of all runs ever, by state"),
+    kept<&CounterRow::lease_floor>("lease_floor", "highest epoch of a deleted lease"));
+
+template <>
+inline constexpr auto kTable<TokenRow> =
+    table<TokenRow>("tokens",  //
+                    field<&TokenRow::name>("name", "name of the token").key(),
+                    field<&TokenRow::role>("role", "what it may do").stored(As::kNumber),
+                    kept<&TokenRow::hash>("hash", "hash of the secret, which is not stored"),
+                    field<&TokenRow::created_at>("created_at", "time of creation"),
+                    field<&TokenRow::revoked>("revoked", "it is no longer valid"));
+
+template <>
+inline constexpr auto kTable<WebhookRow> = table<WebhookRow>(
+    "webhooks",  //
+    field<&WebhookRow::name>("name", "name of the webhook").key(),
+    field<&WebhookRow::url>("url", "URL that is called").written(Write::kRarely),
+    kept<&WebhookRow::kinds>("kinds", "kinds of events that are sent").written(Write::kRarely),
+    field<&WebhookRow::dag>("dag", "only events of runs of this DAG; null: all")
+        .nullable()
+        .written(Write::kRarely),
+    kept<&WebhookRow::secret>("secret", "signs every message").written(Write::kRarely),
+    field<&WebhookRow::created_at>("created_at", "time of creation").written(Write::kMatched),
+    field<&WebhookRow::progress, &WebhookProgress::after>(
+        "after_seq", "every event up to this one was sent, or did not match")
+        .named("after"),
+    field<&WebhookRow::progress, &WebhookProgress::delivered>(
+        "delivered", "number of events that the receiver accepted"),
+    field<&WebhookRow::progress, &WebhookProgress::given_up>(
+        "given_up", "number of events that it kept refusing"),
+    field<&WebhookRow::progress, &WebhookProgress::missed>(
+        "missed", "number of events that had expired before they could be sent"),
+    field<&WebhookRow::progress, &WebhookProgress::delivered_at>(
+        "delivered_at", "time of the last successful delivery")
+        .nullable(),
+    field<&WebhookRow::progress, &WebhookProgress::trouble>(
+        "trouble", "why the last attempt failed; null: it did not")
+        .nullable());
+
+template <>
+inline constexpr auto kTable<DagRow> =
+    table<DagRow>("dags",  //
+                  field<&DagRow::name>("name", "name of the DAG").key(),
+                  field<&DagRow::updated_at>("updated_at", "when this version was applied"),
+                  beside("digest", Write::kChanging, "digest of its plan"));
+
+}  // namespace vortex::record
