@@ -35,9 +35,8 @@ Handled set_paused(Call& call, bool paused) {
   core::Command command = core::PauseQueue{{}, name, paused};
   auto done = co_await ask<core::Done>(call.backend, std::move(command));
   if (!done) co_return std::unexpected(std::move(done.error()));
-  co_return json_answer(object_json([&](JsonWriter& json) {
-    json.begin_object().field("name", name).field("paused", paused).end_object();
-  }));
+  co_return json_answer(
+      object_json([&](JsonWriter& json) { write_queue_state(json, {name, paused}); }));
 }
 
 // The newest dead letter of the task.

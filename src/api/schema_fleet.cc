@@ -2,6 +2,7 @@
 #include <array>
 
 #include "api/schema.h"
+#include "api/views.h"
 #include "codec/sync_words.h"
 #include "model/sync.h"
 
@@ -17,79 +18,12 @@ constexpr auto kReportCauseNames = [] {
   return all;
 }();
 
-constexpr Field kWorker[] = {
-    text("id", "id given at registration"),
-    text("name", "display name"),
-    text("machine", "machine it runs on"),
-    one_of("state", words_of<WorkerState>(), "IDLE and RUNNING workers are active"),
-    boolean("suspect", "it may be gone; it gets no new tasks"),
-    boolean("cordoned", "it gets no new tasks until uncordoned"),
-    integer("incarnation", "identifies one life of the worker"),
-    text("address", "address of its health endpoint; empty: it cannot be probed"),
-    text("zone", "zone given at registration"),
-    text("group", "group given at registration"),
-    text("version", "version of the worker program"),
-    text("metadata", "metadata given at registration"),
-    texts("queues", "queues it takes tasks from"),
-    text_map("labels", "labels it offers"),
-    texts("runtimes", "runtimes it offers"),
-    integer("slots", "maximum number of tasks it can hold"),
-    integer("cpu_milli", "CPU for tasks; 0: unlimited"),
-    integer("memory_bytes", "memory for tasks; 0: unlimited"),
-    count_map("resources", "amounts of custom resources it offers"),
-    integer("held", "number of tasks it holds"),
-    integer("completed", "attempts that completed on it, as far as they are kept"),
-    integer("ended", "attempts that ended on it in any way"),
-    integer("times_lost", "how often it was lost; kept across restarts and reset-state"),
-    integer("lost_lately", "how often it was lost within controller.flapping_window_secs"),
-    boolean("flapping", "it was lost too often recently"),
-    time("registered_at", "start of this incarnation"),
-    nullable(time("last_heartbeat", "null: none yet")),
-    nullable(integer("seconds_since_heartbeat", "null: none yet")),
-    integer("uptime_seconds", "uptime of this incarnation; 0 if it is gone"),
-};
 constexpr Field kWorkerList[] = {list("workers", "Worker", "by id"), kNextCursor};
 
-constexpr Field kMachine[] = {
-    text("id", "id given by its workers"),
-    boolean("online", "whether any of its workers is present"),
-    time("since", "time of the last change"),
-};
 constexpr Field kMachineList[] = {list("machines", "Machine", "by id")};
 
-constexpr Field kQueue[] = {
-    text("name", "name of the queue"),
-    boolean("paused", "no tasks are assigned from it"),
-    integer("ready", "number of tasks that could start now"),
-    integer("held", "number of tasks on workers"),
-    integer("workers", "number of present workers that listen to it"),
-    nullable(time("oldest_ready", "since when the oldest ready task has been waiting")),
-};
 constexpr Field kQueueList[] = {list("queues", "Queue", "by name")};
-constexpr Field kQueueState[] = {
-    text("name", "name of the queue"),
-    boolean("paused", "no tasks are assigned from it"),
-};
 
-constexpr Field kLease[] = {
-    text("topic", "topic of the lease"),
-    integer("partition", "partition of the topic"),
-    nullable(text("agent", "current holder; null: free")),
-    integer("epoch", "the fence; grows with every new holder"),
-    nullable(time("expires_at", "expiry, unless renewed before")),
-    boolean("live", "held and not expired"),
-};
-constexpr Field kLeaseGrant[] = {
-    text("topic", "topic of the lease"),
-    integer("partition", "partition of the topic"),
-    nullable(text("agent", "holder of the lease")),
-    integer("epoch", "the fence; grows with every new holder"),
-    nullable(time("expires_at", "expiry, unless renewed before")),
-    boolean("live", "held and not expired"),
-    nullable(time("renew_at", "when the holder should renew")),
-    integer("renew_after_ms", "the same as a delay, counted from when you sent the request"),
-    integer("expires_in_ms", "how long it remains valid, counted from when you sent the request"),
-};
 constexpr Field kLeaseList[] = {list("leases", "Lease", "by topic and partition"), kNextCursor};
 constexpr Field kLeaseRequest[] = {text("agent", "agent that wants to hold it")};
 constexpr Field kLeaseHeld[] = {
@@ -234,40 +168,42 @@ constexpr Field kSyncReply[] = {
     optional(integer("drain_within_ms", "how long running tasks may take to finish then")),
 };
 
-constexpr Schema kSchemas[] = {
-    {"Worker", "A worker, or any agent that registers.", kWorker},
-    {"WorkerList", "A page of workers.", kWorkerList},
-    {"Machine", "A host that workers run on.", kMachine},
-    {"MachineList", "All machines.", kMachineList},
-    {"Queue", "A queue and its depth.", kQueue},
-    {"QueueList", "All queues.", kQueueList},
-    {"QueueState", "Whether a queue is paused.", kQueueState},
-    {"Lease", "The right to act for one partition.", kLease},
-    {"LeaseGrant", "A lease as returned to its holder, with the time to renew.", kLeaseGrant},
-    {"LeaseList", "A page of leases.", kLeaseList},
-    {"LeaseRequest", "An agent that wants a partition.", kLeaseRequest},
-    {"LeaseHeld", "The holder of a partition, and its epoch.", kLeaseHeld},
-    {"DrainRequest", "How a worker should leave.", kDrain},
-    {"ExitedRequest", "Proof that an incarnation of a worker ended.", kExited, {}, true},
-    {"LifecycleRequest", "Entries of a supervisor's journal.", kLifecycle, {}, true},
-    {"LifecycleEntry", "How a worker process started or ended.", kLifecycleEntry, {}, true},
-    {"StartedAttempt", "An attempt whose process was running.", kStartedAttempt, {}, true},
-    // What workers send may hold more than is known here: an older controller ignores it.
-    {"RegisterRequest", "The registration of a worker.", kRegister, {}, true},
-    {"RegisterReply", "The new session.", kRegisterReply},
-    {"ReplyMark", "Identifies a reply.", kMark, {}, true},
-    {"Progress", "The progress of a task.", kProgress, {}, true},
-    {"HeldTask", "A task that the worker holds.", kHeld, {}, true},
-    {"Report", "What happened to an attempt.", kReport, {}, true},
-    {"SyncRequest", "The tasks that a worker holds and what happened to them.", kSync, {}, true},
-    {"Assignment", "A task to start, with its command line.", kAssignment, {}, true},
-    {"StopOrder", "An attempt to stop.", kStopOrder},
-    {"StaleAttempt", "An attempt that is no longer valid.", kStaleAttempt},
-    {"SyncReply", "What to start, what to stop, which epochs are stale.", kSyncReply},
-};
-
 }  // namespace
 
-std::span<const Schema> fleet_schemas() { return kSchemas; }
+std::span<const Schema> fleet_schemas() {
+  static const Schema schemas[] = {
+      {"Worker", "A worker, or any agent that registers.", fields::worker()},
+      {"WorkerList", "A page of workers.", kWorkerList},
+      {"Machine", "A host that workers run on.", fields::machine()},
+      {"MachineList", "All machines.", kMachineList},
+      {"Queue", "A queue and its depth.", fields::queue()},
+      {"QueueList", "All queues.", kQueueList},
+      {"QueueState", "Whether a queue is paused.", fields::queue_state()},
+      {"Lease", "The right to act for one partition.", fields::lease()},
+      {"LeaseGrant", "A lease as returned to its holder, with the time to renew.",
+       fields::lease_grant()},
+      {"LeaseList", "A page of leases.", kLeaseList},
+      {"LeaseRequest", "An agent that wants a partition.", kLeaseRequest},
+      {"LeaseHeld", "The holder of a partition, and its epoch.", kLeaseHeld},
+      {"DrainRequest", "How a worker should leave.", kDrain},
+      {"ExitedRequest", "Proof that an incarnation of a worker ended.", kExited, {}, true},
+      {"LifecycleRequest", "Entries of a supervisor's journal.", kLifecycle, {}, true},
+      {"LifecycleEntry", "How a worker process started or ended.", kLifecycleEntry, {}, true},
+      {"StartedAttempt", "An attempt whose process was running.", kStartedAttempt, {}, true},
+      // What workers send may hold more than is known here: an older controller ignores it.
+      {"RegisterRequest", "The registration of a worker.", kRegister, {}, true},
+      {"RegisterReply", "The new session.", kRegisterReply},
+      {"ReplyMark", "Identifies a reply.", kMark, {}, true},
+      {"Progress", "The progress of a task.", kProgress, {}, true},
+      {"HeldTask", "A task that the worker holds.", kHeld, {}, true},
+      {"Report", "What happened to an attempt.", kReport, {}, true},
+      {"SyncRequest", "The tasks that a worker holds and what happened to them.", kSync, {}, true},
+      {"Assignment", "A task to start, with its command line.", kAssignment, {}, true},
+      {"StopOrder", "An attempt to stop.", kStopOrder},
+      {"StaleAttempt", "An attempt that is no longer valid.", kStaleAttempt},
+      {"SyncReply", "What to start, what to stop, which epochs are stale.", kSyncReply},
+  };
+  return schemas;
+}
 
 }  // namespace vortex::api

@@ -1,6 +1,7 @@
 // Schemas of the system as a whole: health, status, timings, settings, events, tokens, webhooks,
 // problems.
 #include "api/schema.h"
+#include "api/views.h"
 #include "model/event.h"
 
 namespace vortex::api {
@@ -105,12 +106,6 @@ constexpr Field kEventPage[] = {
     integer("last_seq", "sequence number of the newest event"),
 };
 
-constexpr Field kToken[] = {
-    text("name", "name of the token"),
-    one_of("role", words_of<Role>(), "what it may do"),
-    time("created_at", "time of creation"),
-    boolean("revoked", "it is no longer valid"),
-};
 constexpr Field kTokenList[] = {list("tokens", "Token", "by name")};
 constexpr Field kNewToken[] = {text("secret", "shown only once; only its hash is stored")};
 constexpr Field kTokenRequest[] = {
@@ -118,19 +113,6 @@ constexpr Field kTokenRequest[] = {
     one_of("role", words_of<Role>(), "what it may do"),
 };
 
-constexpr Field kWebhook[] = {
-    text("name", "name of the webhook"),
-    text("url", "URL that is called"),
-    texts("kinds", "kinds of events that are sent"),
-    nullable(text("dag", "only events of runs of this DAG; null: all")),
-    time("created_at", "time of creation"),
-    integer("after", "every event up to this one was sent, or did not match"),
-    integer("delivered", "number of events that the receiver accepted"),
-    integer("given_up", "number of events that it kept refusing"),
-    integer("missed", "number of events that had expired before they could be sent"),
-    nullable(time("delivered_at", "time of the last successful delivery")),
-    nullable(text("trouble", "why the last attempt failed; null: it did not")),
-};
 constexpr Field kWebhookList[] = {list("webhooks", "Webhook", "by name")};
 constexpr Field kNewWebhook[] = {
     text("secret", "signs every message (Standard Webhooks); shown only once")};
@@ -140,12 +122,6 @@ constexpr Field kWebhookRequest[] = {
     optional(texts("kinds", "kinds of events; defaults to run_complete, the end of every run")),
     optional(text("dag", "only events of runs of this DAG")),
     optional(integer("after", "start after this event, if it is still kept; defaults to now")),
-};
-constexpr Field kDelivery[] = {
-    boolean("taken", "whether the receiver answered 2xx"),
-    nullable(integer("status", "status of its response; null: no response")),
-    nullable(text("trouble", "why it was not accepted")),
-    integer("took_ms", "time until the response"),
 };
 
 constexpr Field kProblemError[] = {
@@ -171,34 +147,35 @@ constexpr Field kProblem[] = {
     optional(text("needed_role", "the role that is required")),
 };
 
-constexpr Schema kSchemas[] = {
-    {"Health", "The health of a controller.", kHealth},
-    {"DamagedRow", "A row of the database that cannot be read.", kDamagedRow},
-    {"ReconcileReport", "The result of a check of the whole state.", kReconcile},
-    {"Probe", "A short response for probes.", kProbe},
-    {"Status", "The whole system on one screen.", kStatus},
-    {"Timing", "The worst case for one kind of evidence.", kTiming},
-    {"Timings", "How long recovery can take with the current settings.", kTimings},
-    {"Setting", "The current value of a setting.", kSetting},
-    {"Settings", "The current values of all settings.", kSettings},
-    {"Event", "One line of the monitor log.", kEvent},
-    {"EventPage", "Events in order.", kEventPage},
-    {"Token", "A token, without its secret.", kToken},
-    {"TokenList", "All tokens.", kTokenList},
-    {"NewToken", "A new token.", kNewToken, "Token"},
-    {"TokenRequest", "A token to create.", kTokenRequest},
-    {"Webhook", "A webhook, without its secret.", kWebhook},
-    {"WebhookList", "All webhooks.", kWebhookList},
-    {"NewWebhook", "A new webhook.", kNewWebhook, "Webhook"},
-    {"WebhookRequest", "A webhook to create.", kWebhookRequest},
-    {"Delivery", "The result of one delivery to a receiver.", kDelivery},
-    {"ProblemError", "An invalid value.", kProblemError},
-    {"Problem", "An error (RFC 9457).", kProblem},
-    {"OpenApi", "This description.", {}, {}, true},
-};
-
 }  // namespace
 
-std::span<const Schema> system_schemas() { return kSchemas; }
+std::span<const Schema> system_schemas() {
+  static const Schema schemas[] = {
+      {"Health", "The health of a controller.", kHealth},
+      {"DamagedRow", "A row of the database that cannot be read.", kDamagedRow},
+      {"ReconcileReport", "The result of a check of the whole state.", kReconcile},
+      {"Probe", "A short response for probes.", kProbe},
+      {"Status", "The whole system on one screen.", kStatus},
+      {"Timing", "The worst case for one kind of evidence.", kTiming},
+      {"Timings", "How long recovery can take with the current settings.", kTimings},
+      {"Setting", "The current value of a setting.", kSetting},
+      {"Settings", "The current values of all settings.", kSettings},
+      {"Event", "One line of the monitor log.", kEvent},
+      {"EventPage", "Events in order.", kEventPage},
+      {"Token", "A token, without its secret.", fields::token()},
+      {"TokenList", "All tokens.", kTokenList},
+      {"NewToken", "A new token.", kNewToken, "Token"},
+      {"TokenRequest", "A token to create.", kTokenRequest},
+      {"Webhook", "A webhook, without its secret.", fields::webhook()},
+      {"WebhookList", "All webhooks.", kWebhookList},
+      {"NewWebhook", "A new webhook.", kNewWebhook, "Webhook"},
+      {"WebhookRequest", "A webhook to create.", kWebhookRequest},
+      {"Delivery", "The result of one delivery to a receiver.", fields::delivery()},
+      {"ProblemError", "An invalid value.", kProblemError},
+      {"Problem", "An error (RFC 9457).", kProblem},
+      {"OpenApi", "This description.", {}, {}, true},
+  };
+  return schemas;
+}
 
 }  // namespace vortex::api

@@ -1,13 +1,16 @@
 #pragma once
 // How things look as JSON. Each function writes one object of the schema with its name.
 //
-// Pure; `now` is the term clock, for ages only. Fields are declared in schema_*.cc.
+// Pure; `now` is the term clock, for ages only. Each object has a shape (api/shape.h) that declares
+// its fields and writes them; the schemas ask for them by `fields`.
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "api/backend.h"
+#include "api/schema.h"
 #include "base/time.h"
 #include "codec/json_writer.h"
 #include "core/explain.h"
@@ -61,6 +64,7 @@ struct WorkerLook {
 void write_worker(JsonWriter& json, const store::WorkerView& worker, const WorkerLook& look);
 void write_machine(JsonWriter& json, const MachineRow& row);
 void write_queue(JsonWriter& json, const QueueDepth& queue);
+void write_queue_state(JsonWriter& json, const QueueRow& row);
 // `renew_at` is set in what a holder is answered.
 void write_lease(JsonWriter& json, const PartitionLeaseRow& row, Instant now,
                  std::optional<Instant> renew_at = {});
@@ -70,6 +74,31 @@ void write_token(JsonWriter& json, const TokenRow& row, std::string_view secret 
 enum class Secret : std::uint8_t { kHidden, kShown };
 void write_webhook(JsonWriter& json, const WebhookRow& row, Secret secret);
 void write_delivery(JsonWriter& json, const Delivery& delivery);
+
+// What is declared of each object.
+namespace fields {
+using Fields = std::span<const Field>;
+Fields run();
+Fields dag();
+Fields dag_spec();
+Fields dag_check();
+Fields task();
+Fields task_detail();  // on top of those of a task
+Fields attempt();
+Fields explanation();
+Fields dead_letter();
+Fields recovery();
+Fields recovery_item();
+Fields worker();
+Fields machine();
+Fields queue();
+Fields queue_state();
+Fields lease();
+Fields lease_grant();
+Fields token();
+Fields webhook();
+Fields delivery();
+}  // namespace fields
 
 // One page: {"<items>": [...], "next_cursor": ...}
 template <class T, class Write>

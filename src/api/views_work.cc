@@ -1,6 +1,7 @@
+// Runs, tasks, attempts, dead letters, recoveries and DAGs as JSON.
 #include <fmt/format.h>
 
-#include "api/schema.h"
+#include "api/shape.h"
 #include "api/views.h"
 #include "codec/dag_json.h"
 
@@ -8,63 +9,209 @@ namespace vortex::api {
 
 namespace {
 
-void write_counts(JsonWriter& json, const TaskCounts& counts) {
-  json.key("counts").begin_object();
-  for (std::size_t i = 0; i < counts.size(); ++i) json.field(words_of<TaskState>()[i], counts[i]);
-  json.end_object();
+using store::DagView;
+using store::DeadLetterView;
+using store::RunView;
+using store::TaskView;
+
+constexpr std::string_view kDigestDoc = "digest of the specification, 16 hexadecimal digits";
+constexpr std::string_view kTasksDoc = "number of tasks in a run, with maps expanded";
+
+const NodeSpec& spec_of(const TaskDetail& detail) {
+  return detail.plan.node_spec(detail.task.row.node);
 }
 
-void write_task_fields(JsonWriter& json, const store::TaskView& view) {
-  const TaskRow& row = view.row;
-  json.field("id", to_text(row.id)).field("run", to_text(row.id.run)).field("node", view.name);
-  json.field("index", row.id.index).key("level");
-  row.level ? json.number(std::uint64_t{*row.level}) : json.null();
-  json.field("state", to_text(row.state)).field("stop", to_text(row.stop));
-  json.field("epoch", row.epoch.value);
-  write_name(json, "worker", row.worker.text);
-  json.key("incarnation");
-  row.worker.empty() ? json.null() : json.number(row.incarnation.value);
-  write_name(json, "previous_worker", row.previous_worker.text);
-  json.key("recovery");
-  row.recovery.value == 0 ? json.null() : json.number(row.recovery.value);
-  const TaskCounters& n = row.counters;
-  json.field("attempts", std::uint32_t{n.attempts}).field("failures", std::uint32_t{n.failures});
-  json.field("crashes", std::uint32_t{n.crashes}).field("stalls", std::uint32_t{n.stalls});
-  json.field("releases", std::uint32_t{n.releases});
-  json.field("unstarted", std::uint32_t{n.unstarted});
-  json.field("created_at", row.created_at).field("updated_at", row.updated_at);
-  write_time(json, "ready_at", row.ready_at);
-  write_time(json, "started_at", row.started_at);
-  json.field("percent", std::uint32_t{row.percent}).field("step", row.step);
-  json.field("exit_code", std::int64_t{row.exit_code}).field("error_message", row.error_message);
-}
-
-void write_command(JsonWriter& json, const CommandLine& command) {
-  json.key("command").begin_object();
+void write_command(JsonWriter& json, const TaskDetail& detail) {
+  const CommandLine& command = spec_of(detail).command;
+  json.begin_object();
   write_texts(json, "argv", command.argv);
   write_texts(json, "shell", command.shell);
-  json.key("env").begin_object();
-  for (const auto& [name, value] : command.env) json.field(name, value);
-  json.end_object().field("workdir", command.workdir).end_object();
+  write_labels(json, "env", command.env);
+  json.field("workdir", command.workdir).end_object();
 }
 
-void write_map_item(JsonWriter& json, const DagPlan& plan, TaskId id, std::uint32_t node) {
-  json.key("map");
-  if (!plan.node_spec(node).map) {
+void write_map_item(JsonWriter& json, const TaskDetail& detail) {
+  const TaskRow& row = detail.task.row;
+  if (!spec_of(detail).map) {
     json.null();
     return;
   }
-  json.begin_object().field("index", id.index - plan.nodes[node].first_task);
-  json.field("item", plan.map_item(id.index)).end_object();
+  json.begin_object().field("index", row.id.index - detail.plan.nodes[row.node].first_task);
+  json.field("item", detail.plan.map_item(row.id.index)).end_object();
 }
 
-void write_plan_size(JsonWriter& json, const DagPlan& plan) {
-  json.field("name", plan.spec.name).field("digest", digest_text(plan.digest));
-  json.field("nodes", static_cast<std::uint64_t>(plan.nodes.size())).field("tasks", plan.tasks);
-  json.field("levels", plan.levels);
+void write_outputs(JsonWriter& json, const TaskDetail& detail) {
+  const auto& outputs = detail.data.outputs;
+  outputs && !outputs->empty() ? json.raw(*outputs) : json.null();
+}
+
+std::optional<std::uint64_t> checkpoint_bytes(const TaskDetail& detail) {
+  if (detail.data.uploaded) return detail.data.uploaded->bytes;
+  if (detail.data.checkpoint) return detail.data.checkpoint->size();
+  return std::nullopt;
+}
+
+// A task that ended on a worker still names it.
+std::optional<Incarnation> incarnation_of(const TaskView& view) {
+  if (view.row.worker.empty()) return std::nullopt;
+  return view.row.incarnation;
+}
+
+const Shape<RunView>& run_shape() {
+  static const auto shape =
+      Shape<RunView>()
+          .record<RunRow>("id")
+          .shows<&RunView::dag>("dag", "name of its DAG")
+          .shows<[](const RunView& run) { return digest_text(run.dag_digest); }>(
+              "dag_digest", "digest of its DAG, 16 hexadecimal digits")
+          .record<RunRow>("idempotency_key")
+          .shows<&RunView::levels>("levels", "number of levels of its DAG")
+          .record<RunRow>("levels_passed")
+          .shows<&RunView::tasks>("tasks", "total number of tasks, with maps expanded")
+          .record<RunRow>();
+  return shape;
+}
+
+const Shape<DagView>& dag_shape() {
+  static const auto shape =
+      Shape<DagView>()
+          .record<DagRow>("name")
+          .shows<[](const DagView& dag) { return digest_text(dag.digest); }>("digest", kDigestDoc)
+          .shows<&DagView::nodes>("nodes", "number of nodes")
+          .shows<&DagView::tasks>("tasks", kTasksDoc)
+          .record<DagRow>();
+  return shape;
+}
+
+// Name and size of a plan.
+Shape<DagPlan>& with_size(Shape<DagPlan>& shape) {
+  return shape.shows<[](const DagPlan& plan) { return plan.spec.name; }>("name", "name of the DAG")
+      .shows<[](const DagPlan& plan) { return digest_text(plan.digest); }>("digest", kDigestDoc)
+      .shows<[](const DagPlan& plan) { return plan.nodes.size(); }>("nodes", "number of nodes")
+      .shows<&DagPlan::tasks>("tasks", kTasksDoc)
+      .shows<&DagPlan::levels>("levels", "number of levels");
+}
+
+const Shape<DagPlan>& dag_spec_shape() {
+  static const auto shape = [] {
+    Shape<DagPlan> made;
+    return with_size(made).shows(
+        any("spec", "the canonical specification"),
+        [](JsonWriter& json, const DagPlan& plan) { json.raw(codec::write_dag(plan.spec)); });
+  }();
+  return shape;
+}
+
+const Shape<DagPlan>& dag_check_shape() {
+  static const auto shape = [] {
+    Shape<DagPlan> made;
+    made.shows<[](const DagPlan&) { return true; }>(
+        "valid", "always true: an invalid DAG is answered with a problem");
+    return with_size(made);
+  }();
+  return shape;
+}
+
+const Shape<TaskView>& task_shape() {
+  static const auto shape =
+      Shape<TaskView>()
+          .record<TaskRow>("id")
+          .shows<[](const TaskView& task) { return task.row.id.run; }>("run", "r42")
+          .shows<&TaskView::name>("node", "name of its node in the DAG")
+          .shows<[](const TaskView& task) { return task.row.id.index; }>("index",
+                                                                         "index within the run")
+          .record<TaskRow>("worker")
+          .shows<&incarnation_of>("incarnation", "incarnation of that worker")
+          .record<TaskRow>();
+  return shape;
+}
+
+const Shape<TaskDetail>& task_detail_shape() {
+  using D = TaskDetail;
+  static const auto shape =
+      Shape<D>()
+          .shows<[](const D& d) { return d.plan.spec.name; }>("dag", "name of its DAG")
+          .shows(object("command", "Command", "the command to run"), write_command)
+          .shows(nullable(object("map", "MapItem", "null: not an item of a map")), write_map_item)
+          .shows<[](const D& d) -> const auto& { return spec_of(d).needs; }>(
+              "needs", "nodes that must end first")
+          .shows<[](const D& d) { return spec_of(d).requirements.queue; }>("queue",
+                                                                           "queue it waits in")
+          .shows<[](const D& d) { return spec_of(d).priority; }>("priority",
+                                                                 "-100 to 100, higher first")
+          .shows<[](const D& d) { return spec_of(d).exclusive; }>("exclusive",
+                                                                  "never two copies at once")
+          .shows(nullable(any("outputs", "its outputs, once completed")), write_outputs)
+          .shows<&checkpoint_bytes>("checkpoint_bytes", "size of the last checkpoint it saved");
+  return shape;
+}
+
+const Shape<AttemptRow>& attempt_shape() {
+  static const auto shape = Shape<AttemptRow>().record<AttemptRow>();
+  return shape;
+}
+
+struct ExplanationShown {
+  TaskId task;
+  const core::Explanation& what;
+};
+const Shape<ExplanationShown>& explanation_shape() {
+  using E = ExplanationShown;
+  static const auto shape =
+      Shape<E>()
+          .shows<&E::task>("task", "id of the task")
+          .shows<[](const E& e) { return e.what.state; }>("state", "state of the task")
+          .shows<[](const E& e) { return core::to_text(e.what.reason); }>(
+              "reason", "one word that programs can act on")
+          .shows<[](const E& e) -> const auto& { return e.what.details; }>("details",
+                                                                           "details of the reason")
+          .shows<[](const E& e) { return e.what.moves_when; }>("moves_when",
+                                                               "what would change its state")
+          .shows<[](const E& e) { return e.what.moves_at; }>("moves_at",
+                                                             "when, if the time is known");
+  return shape;
+}
+
+const Shape<DeadLetterView>& dead_letter_shape() {
+  static const auto shape =
+      Shape<DeadLetterView>()
+          .record<DeadLetterRow>("task")
+          .shows<[](const DeadLetterView& l) { return l.row.attempt.task.run; }>("run",
+                                                                                 "id of its run")
+          .shows<&DeadLetterView::dag>("dag", "name of its DAG")
+          .shows<&DeadLetterView::name>("node", "name of its node")
+          .shows<&DeadLetterView::level>("level", "level of its node")
+          .record<DeadLetterRow>();
+  return shape;
+}
+
+const Shape<RecoveryRow>& recovery_shape() {
+  static const auto shape = Shape<RecoveryRow>().record<RecoveryRow>();
+  return shape;
+}
+
+const Shape<RecoveryItemRow>& recovery_item_shape() {
+  static const auto shape = Shape<RecoveryItemRow>().record<RecoveryItemRow>();
+  return shape;
 }
 
 }  // namespace
+
+namespace fields {
+
+Fields run() { return run_shape().fields(); }
+Fields dag() { return dag_shape().fields(); }
+Fields dag_spec() { return dag_spec_shape().fields(); }
+Fields dag_check() { return dag_check_shape().fields(); }
+Fields task() { return task_shape().fields(); }
+Fields task_detail() { return task_detail_shape().fields(); }
+Fields attempt() { return attempt_shape().fields(); }
+Fields explanation() { return explanation_shape().fields(); }
+Fields dead_letter() { return dead_letter_shape().fields(); }
+Fields recovery() { return recovery_shape().fields(); }
+Fields recovery_item() { return recovery_item_shape().fields(); }
+
+}  // namespace fields
 
 void write_time(JsonWriter& json, std::string_view name, Instant at) {
   json.key(name);
@@ -94,122 +241,55 @@ void write_cursor(JsonWriter& json, const std::string& next_cursor) {
 
 std::string digest_text(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
 
-void write_run(JsonWriter& json, const store::RunView& run) {
-  json.begin_object().field("id", to_text(run.id)).field("dag", run.dag);
-  json.field("dag_digest", digest_text(run.dag_digest)).field("state", to_text(run.state));
-  json.field("ending", to_text(run.ending)).field("paused", run.paused);
-  json.field("created_at", run.created_at);
-  write_time(json, "finished_at", run.finished_at);
-  static const RunRequest kNoRequest;
-  const RunRequest& request = run.request ? *run.request : kNoRequest;
-  write_labels(json, "labels", request.labels);
-  json.key("params").raw(request.params.empty() ? std::string_view("{}") : request.params);
-  write_name(json, "idempotency_key", request.idempotency_key);
-  json.field("levels", run.levels).field("levels_passed", run.levels_passed);
-  json.field("tasks", run.tasks);
-  write_counts(json, run.made);
-  json.end_object();
-}
+void write_run(JsonWriter& json, const RunView& run) { run_shape().write(json, run); }
 
-void write_dag(JsonWriter& json, const store::DagView& dag) {
-  json.begin_object().field("name", dag.name).field("digest", digest_text(dag.digest));
-  json.field("nodes", dag.nodes).field("tasks", dag.tasks).field("updated_at", dag.updated_at);
-  json.end_object();
-}
+void write_dag(JsonWriter& json, const DagView& dag) { dag_shape().write(json, dag); }
 
 void write_dag_spec(JsonWriter& json, const DagDetail& dag) {
   json.begin_object();
-  write_plan_size(json, dag.plan);
-  json.key("spec").raw(codec::write_dag(dag.plan.spec));
+  dag_spec_shape().write_fields(json, dag.plan);
   if (dag.updated_at) json.field("updated_at", *dag.updated_at);
   json.end_object();
 }
 
-void write_dag_check(JsonWriter& json, const DagPlan& plan) {
-  json.begin_object().field("valid", true);
-  write_plan_size(json, plan);
-  json.end_object();
-}
+void write_dag_check(JsonWriter& json, const DagPlan& plan) { dag_check_shape().write(json, plan); }
 
-void write_task(JsonWriter& json, const store::TaskView& task) {
-  json.begin_object();
-  write_task_fields(json, task);
-  json.end_object();
-}
+void write_task(JsonWriter& json, const TaskView& task) { task_shape().write(json, task); }
 
 void write_task_detail(JsonWriter& json, const TaskDetail& detail) {
-  const NodeSpec& spec = detail.plan.node_spec(detail.task.row.node);
   json.begin_object();
-  write_task_fields(json, detail.task);
-  json.field("dag", detail.plan.spec.name);
-  write_command(json, spec.command);
-  write_map_item(json, detail.plan, detail.task.row.id, detail.task.row.node);
-  write_texts(json, "needs", spec.needs);
-  json.field("queue", spec.requirements.queue).field("priority", std::int64_t{spec.priority});
-  json.field("exclusive", spec.exclusive).key("outputs");
-  const auto& outputs = detail.data.outputs;
-  outputs && !outputs->empty() ? json.raw(*outputs) : json.null();
-  json.key("checkpoint_bytes");
-  const auto& checkpoint = detail.data.checkpoint;
-  if (detail.data.uploaded) {
-    json.number(detail.data.uploaded->bytes);
-  } else {
-    checkpoint ? json.number(std::uint64_t{checkpoint->size()}) : json.null();
-  }
+  task_shape().write_fields(json, detail.task);
+  task_detail_shape().write_fields(json, detail);
   json.end_object();
 }
 
-void write_attempt(JsonWriter& json, const AttemptRow& row) {
-  json.begin_object().field("task", to_text(row.attempt.task));
-  json.field("epoch", row.attempt.epoch.value).field("number", row.number);
-  json.field("worker", row.worker.text).field("incarnation", row.incarnation.value);
-  write_time(json, "granted_at", row.granted_at);
-  write_time(json, "started_at", row.started_at);
-  write_time(json, "ended_at", row.ended_at);
-  json.field("verdict", to_text(row.verdict)).field("code", std::int64_t{row.code});
-  json.field("message", row.message).end_object();
-}
+void write_attempt(JsonWriter& json, const AttemptRow& row) { attempt_shape().write(json, row); }
 
-void write_open_attempt(JsonWriter& json, const TaskRow& row) {
-  json.begin_object().field("task", to_text(row.id)).field("epoch", row.epoch.value);
-  json.field("number", std::uint32_t{row.counters.attempts}).field("worker", row.worker.text);
-  json.field("incarnation", row.incarnation.value);
-  write_time(json, "granted_at", row.granted_at);
-  write_time(json, "started_at", row.state == TaskState::kRunning ? row.started_at : kNever);
-  for (const auto* name : {"ended_at", "verdict", "code", "message"}) json.key(name).null();
-  json.end_object();
+void write_open_attempt(JsonWriter& json, const TaskRow& task) {
+  AttemptRow row;
+  row.attempt = {task.id, task.epoch};
+  row.number = task.counters.attempts;
+  row.worker = task.worker;
+  row.incarnation = task.incarnation;
+  row.granted_at = task.granted_at;
+  row.started_at = task.state == TaskState::kRunning ? task.started_at : kNever;
+  attempt_shape().write_until("ended_at", json, row);
 }
 
 void write_explanation(JsonWriter& json, TaskId task, const core::Explanation& explanation) {
-  json.begin_object().field("task", to_text(task)).field("state", to_text(explanation.state));
-  json.field("reason", core::to_text(explanation.reason));
-  write_texts(json, "details", explanation.details);
-  json.field("moves_when", explanation.moves_when);
-  write_time(json, "moves_at", explanation.moves_at.value_or(kNever));
-  json.end_object();
+  explanation_shape().write(json, {task, explanation});
 }
 
-void write_dead_letter(JsonWriter& json, const store::DeadLetterView& letter) {
-  const DeadLetterRow& row = letter.row;
-  json.begin_object().field("task", to_text(row.attempt.task));
-  json.field("run", to_text(row.attempt.task.run)).field("dag", letter.dag);
-  json.field("node", letter.name).field("level", letter.level);
-  json.field("epoch", row.attempt.epoch.value).field("reason", to_text(row.reason));
-  json.field("state", to_text(row.state)).field("at", row.at);
-  json.field("message", row.message).end_object();
+void write_dead_letter(JsonWriter& json, const DeadLetterView& letter) {
+  dead_letter_shape().write(json, letter);
 }
 
 void write_recovery_fields(JsonWriter& json, const RecoveryRow& row) {
-  json.field("id", row.id.value).field("worker", row.worker.text);
-  json.field("incarnation", row.incarnation.value).field("evidence", to_text(row.evidence));
-  json.field("num_tasks", row.num_tasks).field("at", row.at);
+  recovery_shape().write_fields(json, row);
 }
 
 void write_recovery_item(JsonWriter& json, const RecoveryItemRow& row) {
-  json.begin_object().field("task", to_text(row.task)).field("old_epoch", row.old_epoch.value);
-  json.field("new_epoch", row.new_epoch.value).field("old_worker", row.old_worker.text);
-  write_name(json, "new_worker", row.new_worker.text);
-  json.field("attempts", std::uint32_t{row.attempts}).end_object();
+  recovery_item_shape().write(json, row);
 }
 
 }  // namespace vortex::api
