@@ -140,18 +140,8 @@ void Context::write_worker(WorkerIx ix) {
   Worker& w = worker(ix);
   w.dirty = false;
   w.heartbeat_written = w.last_heartbeat;
-  WorkerRow& row = fx.rows.workers.emplace_back();
-  row.info = w.info;
-  row.incarnation = w.incarnation;
-  row.state = w.state;
-  row.suspect = !w.is_trusted();
-  row.cordoned = w.cordoned;
-  row.registered_at = w.registered_at;
-  row.last_heartbeat = w.last_heartbeat;
-  row.times_lost = w.times_lost;
-  row.lost_lately = w.lost_lately;
-  row.end_told = w.end_told;
-  row.drain_within = w.drain_within;
+  w.suspect = !w.is_trusted();
+  fx.rows.workers.push_back(static_cast<const WorkerRow&>(w));
 }
 
 void Context::write_rows() {

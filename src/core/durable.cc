@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <concepts>
+#include <initializer_list>
 #include <set>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "core/load.h"
+#include "model/records.h"
 
 namespace vortex::core {
 
@@ -101,6 +103,19 @@ class Comparison {
     if (ours < theirs || ours - theirs > away) tell(field, text_of(ours), text_of(theirs));
   }
 
+  // Every stored field of a row that memory holds as it is, by its table.
+  template <class Row>
+  void same_record(const Row& memory, const Row& reloaded,
+                   std::initializer_list<std::string_view> left_out = {}) {
+    record::each_field<Row>([&]<std::size_t I>() {
+      constexpr auto kField = record::kField<Row, I>;
+      if constexpr (!record::kIsBeside<Row, I>) {
+        if (std::ranges::find(left_out, kField.json) != left_out.end()) return;
+        same(kField.json, kField.get(memory), kField.get(reloaded));
+      }
+    });
+  }
+
   // The two maps have the same keys; what both know is handed on.
   template <class Map, class Name, class Compare>
   void same_keys(std::string_view kind, const Map& memory, const Map& reloaded, const Name& name,
@@ -134,7 +149,7 @@ class Comparison {
                  pass_marked, pass_machines, planted_split, planted_reads] = a_;
     about_ = {"controller"};
     same("term", term, b_.term);
-    compare_counters(counters, b_.counters);
+    same_record(counters, b_.counters);
     same("tasks in memory", tasks.live() - leftover_tasks(a_), b_.tasks.live());
     same("runs in memory", runs.size(), b_.runs.size());
   }
@@ -142,15 +157,6 @@ class Comparison {
   static std::size_t leftover_tasks(const State& state) {
     const auto there = [](TaskIx ix) { return ix.valid(); };
     return static_cast<std::size_t>(std::ranges::count_if(state.leftover, there));
-  }
-
-  void compare_counters(const CounterRow& a, const CounterRow& b) {
-    const auto& [next_run, next_recovery, next_event, tasks, lease_floor] = a;
-    same("next_run", next_run, b.next_run);
-    same("next_recovery", next_recovery, b.next_recovery);
-    same("next_event", next_event, b.next_event);
-    same("totals of tasks by state", tasks, b.tasks);
-    same("lease_floor", lease_floor, b.lease_floor);
   }
 
   void compare_tables() {
@@ -206,12 +212,8 @@ class Comparison {
     same("digest", digest, b.digest);
   }
   void compare(const JournalRow& a, const JournalRow& b) {
-    const auto& [supervisor, journal, last, at, forgotten] = a;
-    same("supervisor", supervisor, b.supervisor);
-    same("journal", journal, b.journal);
-    same("last", last, b.last);
-    same("at", at, b.at);
-    same("forgotten", forgotten, b.forgotten);
+    same_record(a, b);
+    same("forgotten", a.forgotten, b.forgotten);
   }
   void compare(const OpenDeadLetter& a, const OpenDeadLetter& b) {
     const auto& [epoch, reason, at, message] = a;
@@ -236,27 +238,18 @@ class Comparison {
         [this](const Worker* a, const Worker* b) { compare(*a, *b); });
   }
 
-  // Left out: how far it is trusted and heard (trust, heard_at, lost_pending: a full lease anew);
-  // its session with the term that ended (last_seq to has_news, slots, offers); abnormal, a row of
-  // bad luck that a new term forgives.
+  // Left out: how far it is trusted and heard (trust, suspect, heard_at, lost_pending: a full lease
+  // anew); its session with the term that ended (last_seq to has_news, slots, offers); abnormal, a
+  // row of bad luck that a new term forgives.
   void compare(const Worker& a, const Worker& b) {
-    const auto& [info, incarnation, state, trust, cordoned, registered_once, dirty, retired,
-                 registered_at, last_heartbeat, heartbeat_written, heard_at, times_lost,
-                 lost_lately, end_told, drain_within, lost_pending, last_seq, last_reply,
-                 drain_sent_in, parked, answering, stale_to_tell, has_news, slots, held, leaked,
-                 used, profile, last_grant, offer_key, to_serve, abnormal] = a;
-    if (!(*info == *b.info)) tell("info", "what it registered with", "something else");
-    same("incarnation", incarnation, b.incarnation);
-    same("state", state, b.state);
-    same("cordoned", cordoned, b.cordoned);
+    const auto& [trust, registered_once, dirty, retired, heartbeat_written, heard_at, lost_pending,
+                 last_seq, last_reply, drain_sent_in, parked, answering, stale_to_tell, has_news,
+                 slots, held, leaked, used, profile, last_grant, offer_key, to_serve, abnormal] =
+        static_cast<const WorkerMemory&>(a);
+    same_record<WorkerRow>(a, b, {"suspect", "last_heartbeat"});
     same("registered_once", registered_once, b.registered_once);
-    same("registered_at", registered_at, b.registered_at);
     // One row per worker and half an interval: the newest heartbeats are only in memory.
     same("heartbeat_written", heartbeat_written, b.last_heartbeat);
-    same("times_lost", times_lost, b.times_lost);
-    same("lost_lately", lost_lately, b.lost_lately);
-    same("end_told", end_told, b.end_told);
-    same("drain_within", drain_within, b.drain_within);
     same("held tasks", held.size, b.held.size);
     same("cpu in use", used.cpu_milli, b.used.cpu_milli);
     same("memory in use", used.memory_bytes, b.used.memory_bytes);

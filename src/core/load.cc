@@ -23,18 +23,9 @@ namespace {
 void restore_worker(Context& cx, const WorkerRow& row) {
   const WorkerIx ix = cx.state.workers.add(row.info->id);
   Worker& worker = cx.worker(ix);
-  worker.info = row.info;
-  worker.incarnation = row.incarnation;
-  worker.state = row.state;
+  static_cast<WorkerRow&>(worker) = row;
   worker.registered_once = true;
-  worker.cordoned = row.cordoned;
-  worker.registered_at = row.registered_at;
-  worker.last_heartbeat = row.last_heartbeat;
   worker.heartbeat_written = row.last_heartbeat;
-  worker.times_lost = row.times_lost;
-  worker.lost_lately = row.lost_lately;
-  worker.end_told = row.end_told;
-  worker.drain_within = row.drain_within;
   worker.heard_at = cx.judged;
   if (planted(PlantedBug::kOutageRuleOff) && row.last_heartbeat != kNever) {
     worker.heard_at = cx.state.clock.judged(row.last_heartbeat);

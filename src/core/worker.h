@@ -41,24 +41,16 @@ struct Usage {
   std::map<std::string, std::int64_t> named;
 };
 
-struct Worker {
-  std::shared_ptr<const WorkerInfo> info;
-  Incarnation incarnation;
-  WorkerState state = WorkerState::kRegistering;
+// What only memory knows of a worker. Each member is compared after a reload or left out with a
+// reason (durable.cc).
+struct WorkerMemory {
   Trust trust;
-  bool cordoned = false;
   bool registered_once = false;
   bool dirty = false;
   bool retired = false;  // forgotten; tasks that still name it are made to forget it too
-  Instant registered_at;
-  Instant last_heartbeat = kNever;
   Instant heartbeat_written = kNever;
   Judged heard_at;
-  std::uint32_t times_lost = 0;          // never goes back
-  std::vector<Instant> lost_lately;      // the newest losses, oldest first
-  Incarnation end_told;                  // the newest life whose end is in the monitor log
-  std::optional<Duration> drain_within;  // what an operator allowed
-  bool lost_pending = false;             // its lease ended, but the brake holds the reclaim back
+  bool lost_pending = false;  // its lease ended, but the brake holds the reclaim back
 
   // Session. Forgotten with the term: a new leader starts counting replies anew.
   std::uint64_t last_seq = 0;
@@ -81,6 +73,11 @@ struct Worker {
 
   // Distinct definitions whose attempts died abnormally here, in a row.
   std::vector<std::uint64_t> abnormal;
+};
+
+// Its row is written as it is here and comes back as it was; only `suspect` follows from `trust`.
+struct Worker : WorkerRow, WorkerMemory {
+  Worker() { last_heartbeat = kNever; }
 
   bool is_trusted() const { return std::holds_alternative<Trusted>(trust); }
   // May be given new work, if it also offers.

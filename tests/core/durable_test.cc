@@ -83,6 +83,7 @@ TEST_F(Durable, WhatTheRowsLoseIsNamed) {
          std::erase_if(i.workers, [](const WorkerRow& row) { return row.info->id.text == "gone"; });
        }},
       {"worker 'w': cordoned", [&] { i.workers.back().cordoned = true; }},
+      {"worker 'w': registered_at", [&] { i.workers.back().registered_at = {5}; }},
       {"worker 'gone': times_lost", [&] { i.workers.front().times_lost = 0; }},
       {"worker 'gone': lost_lately", [&] { i.workers.front().lost_lately.clear(); }},
       {"worker 'gone': end_told", [&] { i.workers.front().end_told = {}; }},
