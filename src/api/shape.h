@@ -136,7 +136,7 @@ class Shape {
       if (I < first || done) return;
       taken_ = I + 1;
       if constexpr (record::kField<Row, I>.show != record::Show::kHidden) add_field<Row, I>();
-      done = record::kField<Row, I>.json == through;
+      done = record::kField<Row, I>.name == through;
     });
     VX_ASSERT(done || through.empty());
     return *this;
@@ -217,7 +217,7 @@ class Shape {
     constexpr bool kMayMiss = kOne.show == Show::kNullable || kOne.show == Show::kNullBefore ||
                               !std::same_as<Value, Plain>;
     const Type type = kOne.show == Show::kDocument ? Type::kAny : json_type<Plain>();
-    shows({kOne.json,
+    shows({kOne.name,
            type,
            kOne.meaning,
            kMayMiss ? Presence::kNullable : Presence::kAlways,

@@ -110,8 +110,8 @@ class Comparison {
     record::each_field<Row>([&]<std::size_t I>() {
       constexpr auto kField = record::kField<Row, I>;
       if constexpr (!record::kIsBeside<Row, I>) {
-        if (std::ranges::find(left_out, kField.json) != left_out.end()) return;
-        same(kField.json, kField.get(memory), kField.get(reloaded));
+        if (std::ranges::find(left_out, kField.name) != left_out.end()) return;
+        same(kField.name, kField.get(memory), kField.get(reloaded));
       }
     });
   }

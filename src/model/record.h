@@ -49,7 +49,7 @@ enum class Show : std::uint8_t {
 
 struct About {
   std::string_view columns;  // its column, or several separated by ", "
-  std::string_view json;     // its name as JSON
+  std::string_view name;     // as a member of a JSON object, and wherever it is told of
   std::string_view meaning;
   As as = As::kUsual;
   Write write = Write::kChanging;
@@ -98,8 +98,8 @@ struct Field : About {
   }
   constexpr Field key() const { return written(Write::kKey); }
   constexpr Field once() const { return written(Write::kOnce); }
-  constexpr Field named(std::string_view name) const {
-    return with([&](Field& f) { f.json = name; });
+  constexpr Field named(std::string_view wanted) const {
+    return with([&](Field& f) { f.name = wanted; });
   }
   constexpr Field shown(Show how) const {
     return with([&](Field& f) { f.show = how; });
@@ -134,7 +134,7 @@ struct Field : About {
 // Stored, and shown under the name of its column.
 template <auto... Path>
 constexpr Field<Path...> field(std::string_view column, std::string_view meaning) {
-  return {{.columns = column, .json = column, .meaning = meaning}};
+  return {{.columns = column, .name = column, .meaning = meaning}};
 }
 // Stored and not shown.
 template <auto... Path>
