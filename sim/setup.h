@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/config.h"
+#include "agent/agent.h"
 #include "base/time.h"
 #include "core/policy.h"
 #include "model/dag.h"

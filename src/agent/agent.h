@@ -11,18 +11,90 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <variant>
 #include <vector>
 
-#include "agent/config.h"
 #include "agent/contact.h"
 #include "agent/held.h"
 #include "agent/messages.h"
-#include "agent/pace.h"
 #include "agent/reports.h"
-#include "agent/session.h"
 #include "base/time.h"
+#include "model/ids.h"
+#include "model/sync.h"
+#include "model/worker_info.h"
 
 namespace vortex::agent {
+
+// The numbers the agent decides by, fixed for one worker process.
+//
+// Built from settings that have already refused combinations which break the timing rules
+// (H <= F/3, F + tick + K <= 0.95 L); the agent relies on them.
+
+struct AgentConfig {
+  WorkerInfo info;
+  Incarnation incarnation;        // higher than that of every earlier process of this worker
+  std::uint32_t controllers = 1;  // how many addresses the shell knows
+  Duration heartbeat_interval = seconds(10);   // H
+  Duration self_fence = seconds(40);           // F, shortened when the granted lease is short
+  Duration kill_time = seconds(15);            // K: TERM, grace, KILL
+  Duration shutdown_timeout = seconds(30);     // what runs may finish when it is asked to leave
+  Duration tick = millis(500);                 // how late a wake-up may come
+  std::size_t report_bytes_max = 1024 * 1024;  // of reports in one call; one report always fits
+  Duration assumed_run = seconds(1);           // of a task, until some have ended here
+  std::uint64_t seed = 1;                      // of the jitter
+};
+
+// Where the worker stands with the controllers, as a sum type, and the calls in flight.
+//
+//   Idle -> Registering -> Serving -> Exited          left on purpose
+//               ^             |
+//               |             v
+//               +--------- Ending -> Exited           a newer life took over
+//
+// Ending: the session is over, every process is being killed and nothing is said about them.
+
+struct Call {
+  CallId id;
+  Callee to;
+  Instant sent;
+  Channel channel = Channel::kPoll;
+  Leaving leaving = Leaving::kNo;  // what it said
+};
+
+struct Idle {};
+
+struct Registering {
+  std::optional<Call> call;
+};
+
+struct Serving {
+  std::optional<Call> poll;
+  std::optional<Call> report;
+  ReplyMark ack;
+  Instant alive_at;        // when the newest call that got a good answer was sent
+  Duration lease_granted;  // with the registration, and what the controller told then
+  Duration fence_told;
+  Duration beat;                // H, or less when the controller's is
+  Duration fence_after;         // F, or less when the granted lease asks for it
+  bool heard = false;           // this session has had a good answer
+  bool fenced = false;          // F has passed since alive_at
+  Leaving told = Leaving::kNo;  // what the controller is known to know
+  Instant poll_not_before;
+  std::uint32_t idle_polls = 0;         // in a row: answered before their time and without news
+  std::optional<Instant> reported_at;   // when the last report call was sent
+  std::optional<Instant> listed_at;     // when `held` was last sent, unless that call failed
+  std::optional<Instant> unsure_since;  // end of a gap: nothing starts before a later call succeeds
+
+  Instant fence_at() const { return alive_at + fence_after; }
+};
+
+struct Ending {
+  bool superseded = false;
+};
+
+struct Exited {};
+
+using Session = std::variant<Idle, Registering, Serving, Ending, Exited>;
 
 // How long a worker that leaves and has nothing running any more tries to say its last words. With
 // nothing to report it goes as soon as nobody answers: a controller that is frozen has them in its
@@ -78,7 +150,7 @@ class Agent {
   Duration fence_after(const Serving& serving, Duration lease) const;
   Duration beat() const;  // H of the session, or the own one without a session
 
-  // calls.cc: what is sent.
+  // agent.cc: what is sent.
   void send_register(Registering& registering);
   void send_report(Serving& serving);
   std::optional<Instant> report_not_before(const Serving& serving) const;

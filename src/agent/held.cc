@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "model/sync.h"
 
 namespace vortex::agent {
-
 namespace {
 
 template <class State>
@@ -209,6 +209,17 @@ void HeldTable::count_out(Attempt attempt, const HeldState& state) {
     deadlines_.erase({running->deadline, attempt});
   }
   if (is_silenced(state)) --silent_;
+}
+
+void Pace::ended(Duration ran) {
+  // A single long one must not be forgotten after the next short one, nor weigh for ever.
+  const Duration counted = std::clamp(ran, micros(1), kUnproved);
+  mean_ = (mean_ * 3 + counted) / 4;
+}
+
+std::uint32_t Pace::ahead() const {
+  const std::int64_t per_slot = kAheadFor.us / std::max<std::int64_t>(mean_.us, 1);
+  return slots_ * static_cast<std::uint32_t>(std::min<std::int64_t>(per_slot, kAheadPerSlotMax));
 }
 
 }  // namespace vortex::agent

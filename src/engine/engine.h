@@ -98,7 +98,7 @@ class Engine {
   void read_run_when_quiet();
   bool waits_for_image_of(RunId run) const;
 
-  // engine_check.cc: the thorough check.
+  // engine.cc: the thorough check.
   void handle(CheckRequested&);
   void handle(SliceChecked& checked);
   void check_when_due();

@@ -1,6 +1,6 @@
 // Holding work ahead of the slots, and giving it back.
 
-#include "agent/pace.h"
+#include "agent/held.h"
 #include "tests/agent/harness.h"
 
 namespace vortex::agent {
