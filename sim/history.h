@@ -13,7 +13,7 @@
 #include "base/time.h"
 #include "core/command.h"
 #include "core/effects.h"
-#include "core/policy.h"
+#include "core/state/policy.h"
 #include "model/event.h"
 #include "model/rows.h"
 #include "model/sync.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "core/policy.h"
+#include "core/state/policy.h"
 #include "sim/agenda.h"
 #include "sim/check/checkers.h"
 #include "sim/history.h"

@@ -11,7 +11,7 @@
 
 #include "agent/agent.h"
 #include "base/time.h"
-#include "core/policy.h"
+#include "core/state/policy.h"
 #include "model/dag.h"
 #include "model/worker_info.h"
 #include "sim/case.h"

@@ -10,7 +10,7 @@
 #include "bench/core/stopwatch.h"
 #include "core/command.h"
 #include "core/effects.h"
-#include "core/state.h"
+#include "core/state/state.h"
 
 namespace vortex::bench {
 

@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "core/policy.h"
+#include "core/state/policy.h"
 #include "sim/check/picture.h"
 #include "sim/history.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "core/policy.h"
+#include "core/state/policy.h"
 #include "sim/check/checker.h"
 #include "sim/check/picture.h"
 #include "sim/history.h"

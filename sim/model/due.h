@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "core/policy.h"
+#include "core/state/policy.h"
 #include "model/dag.h"
 #include "model/rows.h"
 

@@ -18,7 +18,6 @@
 #include "base/settings.h"
 #include "base/time.h"
 #include "core/command.h"
-#include "core/depths.h"
 #include "core/effects.h"
 #include "core/explain.h"
 #include "model/commit.h"

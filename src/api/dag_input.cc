@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "codec/dag_json.h"
-#include "core/policy.h"
+#include "core/state/policy.h"
 
 namespace vortex::api {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/policy.h"
+#include "core/state/policy.h"
 
 namespace vortex::api {
 

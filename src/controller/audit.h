@@ -15,7 +15,7 @@
 
 #include "api/backend.h"
 #include "core/reconcile.h"
-#include "core/state.h"
+#include "core/state/state.h"
 #include "store/reader.h"
 
 namespace vortex::controller {

@@ -17,7 +17,7 @@
 
 #include "api/backend.h"
 #include "base/time.h"
-#include "core/state.h"
+#include "core/state/state.h"
 #include "engine/messages.h"
 
 namespace vortex::controller {

@@ -12,7 +12,7 @@
 #include "base/version.h"
 #include "controller/slot.h"
 #include "controller/wiring.h"
-#include "core/depths.h"
+#include "core/explain.h"
 
 namespace vortex::controller {
 

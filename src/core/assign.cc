@@ -1,17 +1,11 @@
-#include "core/assign.h"
-
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "base/planted.h"
 #include "base/reached.h"
-#include "core/blame.h"
-#include "core/cancel.h"
-#include "core/nodes.h"
-#include "core/place.h"
+#include "core/machine.h"
 #include "core/transitions.h"
-#include "core/workers.h"
 
 namespace vortex::core {
 

@@ -1,12 +1,9 @@
-#include "core/brake.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "base/planted.h"
 #include "base/reached.h"
-#include "core/evidence.h"
-#include "core/recover.h"
+#include "core/machine.h"
 
 namespace vortex::core {
 

@@ -1,11 +1,7 @@
-#include "core/bulk.h"
-
 #include <algorithm>
 
 #include "base/reached.h"
-#include "core/cancel.h"
-#include "core/nodes.h"
-#include "core/place.h"
+#include "core/machine.h"
 #include "core/transitions.h"
 
 namespace vortex::core {

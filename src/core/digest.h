@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/state.h"
+#include "core/state/state.h"
 
 namespace vortex::core {
 

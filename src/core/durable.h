@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/state.h"
+#include "core/state/state.h"
 #include "model/rows.h"
 
 namespace vortex::core {

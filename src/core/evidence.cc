@@ -1,15 +1,9 @@
-#include "core/evidence.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "base/planted.h"
 #include "base/reached.h"
-#include "core/assign.h"
-#include "core/brake.h"
-#include "core/recover.h"
-#include "core/sync.h"
-#include "core/workers.h"
+#include "core/machine.h"
 
 namespace vortex::core {
 

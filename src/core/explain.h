@@ -10,7 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/state.h"
+#include "base/time.h"
+#include "core/state/state.h"
 #include "model/ids.h"
 #include "model/states.h"
 
@@ -50,5 +51,19 @@ struct Explanation {
 Explanation explain(State& state, TaskId id, Instant now);
 
 std::string_view to_text(WaitReason reason);
+
+// How much waits in each queue and how much of it is on workers, from memory: no scan over tasks.
+// Costs one look per class of requirements and per held task; changes nothing.
+
+struct QueueDepth {
+  std::string name;
+  bool paused = false;
+  std::uint64_t ready = 0;              // may start now
+  std::uint64_t held = 0;               // on workers
+  std::uint32_t workers = 0;            // present ones that listen to it
+  std::optional<Instant> oldest_ready;  // since when the oldest of them is ready
+};
+
+std::vector<QueueDepth> queue_depths(const State& state);
 
 }  // namespace vortex::core

@@ -1,10 +1,9 @@
-#include "core/leases.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "base/planted.h"
 #include "base/reached.h"
+#include "core/machine.h"
 
 namespace vortex::core {
 

@@ -5,16 +5,8 @@
 #include <vector>
 
 #include "base/planted.h"
-#include "core/assign.h"
-#include "core/bulk.h"
-#include "core/evidence.h"
-#include "core/leases.h"
-#include "core/nodes.h"
-#include "core/place.h"
+#include "core/machine.h"
 #include "core/reconcile.h"
-#include "core/report.h"
-#include "core/submit.h"
-#include "core/workers.h"
 
 namespace vortex::core {
 

@@ -8,7 +8,7 @@
 
 #include "core/context.h"
 #include "core/effects.h"
-#include "core/state.h"
+#include "core/state/state.h"
 #include "model/rows.h"
 
 namespace vortex::core {

@@ -1,8 +1,6 @@
-#include "core/place.h"
-
 #include <algorithm>
 
-#include "core/attempt_end.h"
+#include "core/machine.h"
 
 namespace vortex::core {
 

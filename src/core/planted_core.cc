@@ -2,12 +2,9 @@
 
 #include <utility>
 
-#include "core/attempt_end.h"
-#include "core/find.h"
-#include "core/place.h"
-#include "core/recover.h"
+#include "core/context.h"
+#include "core/machine.h"
 #include "core/transitions.h"
-#include "core/workers.h"
 
 namespace vortex::core {
 

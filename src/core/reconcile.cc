@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/blame.h"
-#include "core/leases.h"
-#include "core/recover.h"
-#include "core/workers.h"
+#include "core/machine.h"
 
 namespace vortex::core {
 

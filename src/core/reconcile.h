@@ -11,7 +11,7 @@
 
 #include "core/command.h"
 #include "core/context.h"
-#include "core/state.h"
+#include "core/state/state.h"
 
 namespace vortex::core {
 

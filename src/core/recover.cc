@@ -1,20 +1,11 @@
-#include "core/recover.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "base/planted.h"
 #include "base/reached.h"
-#include "core/assign.h"
-#include "core/attempt_end.h"
-#include "core/brake.h"
-#include "core/evidence.h"
-#include "core/leases.h"
+#include "core/machine.h"
 #include "core/planted_core.h"
-#include "core/supervisors.h"
-#include "core/sync.h"
 #include "core/transitions.h"
-#include "core/workers.h"
 
 namespace vortex::core {
 

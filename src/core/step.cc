@@ -6,26 +6,10 @@
 
 #include "base/planted.h"
 #include "base/reached.h"
-#include "core/assign.h"
-#include "core/brake.h"
-#include "core/bulk.h"
-#include "core/cancel.h"
-#include "core/checkpoints.h"
 #include "core/context.h"
-#include "core/evidence.h"
-#include "core/find.h"
-#include "core/leases.h"
-#include "core/nodes.h"
-#include "core/place.h"
+#include "core/machine.h"
 #include "core/planted_core.h"
 #include "core/reconcile.h"
-#include "core/recover.h"
-#include "core/report.h"
-#include "core/revive.h"
-#include "core/submit.h"
-#include "core/supervisors.h"
-#include "core/sync.h"
-#include "core/workers.h"
 
 namespace vortex::core {
 

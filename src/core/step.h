@@ -6,7 +6,7 @@
 
 #include "core/command.h"
 #include "core/effects.h"
-#include "core/state.h"
+#include "core/state/state.h"
 
 namespace vortex::core {
 

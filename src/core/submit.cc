@@ -1,12 +1,9 @@
-#include "core/submit.h"
-
 #include <utility>
 
 #include "base/hash.h"
 #include "base/planted.h"
 #include "base/reached.h"
-#include "core/bulk.h"
-#include "core/nodes.h"
+#include "core/machine.h"
 
 namespace vortex::core {
 
@@ -48,7 +45,7 @@ bool answer_known_key(Context& cx, const SubmitRun& command, std::uint64_t diges
 
 void close_run(State& state, RunIx ix) {
   Run const& run = state.runs[ix];
-  // The slots are freed in slices (core/bulk.h): a run of a million would make this step long.
+  // The slots are freed in slices (core/machine.h): a run of a million would make this step long.
   state.leftover.insert(state.leftover.end(), run.tasks.begin(), run.tasks.end());
   for (const NodeRun& node : run.nodes) state.ready.drop_class(node.cls);
   if (run.in_bulk) std::erase(state.bulk, ix);

@@ -1,11 +1,8 @@
-#include "core/supervisors.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "base/reached.h"
-#include "core/recover.h"
-#include "core/report.h"
+#include "core/machine.h"
 
 namespace vortex::core {
 

@@ -1,18 +1,11 @@
-#include "core/sync.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "base/planted.h"
 #include "base/reached.h"
-#include "core/assign.h"
-#include "core/attempt_end.h"
-#include "core/evidence.h"
-#include "core/find.h"
+#include "core/context.h"
+#include "core/machine.h"
 #include "core/planted_core.h"
-#include "core/recover.h"
-#include "core/report.h"
-#include "core/workers.h"
 
 namespace vortex::core {
 

@@ -18,7 +18,7 @@
 #include <optional>
 
 #include "core/context.h"
-#include "core/task.h"
+#include "core/state/task.h"
 #include "model/states.h"
 
 namespace vortex::core {

@@ -1,16 +1,10 @@
-#include "core/workers.h"
-
 #include <algorithm>
 #include <set>
 
 #include "base/assert.h"
 #include "base/planted.h"
 #include "base/reached.h"
-#include "core/assign.h"
-#include "core/blame.h"
-#include "core/place.h"
-#include "core/recover.h"
-#include "core/sync.h"
+#include "core/machine.h"
 #include "model/text_check.h"
 
 namespace vortex::core {

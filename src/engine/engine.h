@@ -19,8 +19,8 @@
 
 #include "base/time.h"
 #include "core/leadership.h"
-#include "core/policy.h"
-#include "core/state.h"
+#include "core/state/policy.h"
+#include "core/state/state.h"
 #include "engine/batch.h"
 #include "engine/messages.h"
 

@@ -15,7 +15,7 @@
 
 #include "base/time.h"
 #include "core/command.h"
-#include "core/leadership_messages.h"
+#include "core/leadership.h"
 #include "model/commit.h"
 #include "model/ids.h"
 #include "model/rows.h"

@@ -9,7 +9,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "codec/event_json.h"
-#include "core/depths.h"
+#include "core/explain.h"
 #include "core/load.h"
 #include "core/reconcile.h"
 #include "core/step.h"

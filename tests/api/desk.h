@@ -16,7 +16,7 @@
 
 #include "api/backend.h"
 #include "base/settings.h"
-#include "core/state.h"
+#include "core/state/state.h"
 #include "store/store.h"
 
 namespace vortex::api {

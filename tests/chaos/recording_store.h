@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "core/policy.h"
+#include "core/state/policy.h"
 #include "sim/check/checkers.h"
 #include "store/store.h"
 

@@ -21,7 +21,7 @@
 
 #include "core/command.h"
 #include "core/effects.h"
-#include "core/state.h"
+#include "core/state/state.h"
 #include "tests/core/mirror.h"
 #include "tests/model/specs.h"
 

@@ -2,7 +2,7 @@
 
 #include "core/load.h"
 
-#include "core/nodes.h"
+#include "core/machine.h"
 #include "core/reconcile.h"
 #include "tests/core/harness.h"
 

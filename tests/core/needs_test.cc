@@ -1,6 +1,6 @@
 // Needs and trigger rules: what starts when, what waits, and what never runs.
 
-#include "core/nodes.h"
+#include "core/machine.h"
 #include "tests/core/harness.h"
 
 namespace vortex::core {

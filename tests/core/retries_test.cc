@@ -2,7 +2,7 @@
 
 #include <rapidcheck/gtest.h>
 
-#include "core/attempt_end.h"
+#include "core/machine.h"
 #include "tests/core/harness.h"
 
 namespace vortex::core {

@@ -60,7 +60,7 @@ bool contains(Names names, std::string_view name) {
 // The judges of histories: they know the core's data and none of its code.
 constexpr std::array<std::string_view, 2> kJudges{"sim/check/", "sim/model/"};
 constexpr std::array<std::string_view, 3> kDataOfCore{"core/command.h", "core/effects.h",
-                                                      "core/policy.h"};
+                                                      "core/state/policy.h"};
 
 // A checker that shares code with what it checks shares its mistakes.
 std::string bias(const SourceFile& file, const std::string& include) {

@@ -65,30 +65,31 @@ TEST(Purity, EachImpureIncludeIsFound) {
 
 TEST(Purity, CommentsLiteralsAndLongerWordsAreNoTaboo) {
   EXPECT_THAT(
-      impure("#include <map>\n#include \"base/time.h\"\n#include \"core/state.h\"\n"
+      impure("#include <map>\n#include \"base/time.h\"\n#include \"core/state/state.h\"\n"
              "// double chrono\nauto s = \"float\"; int thread_count = 1'000; int doubled;"),
       IsEmpty());
 }
 
 TEST(Layers, UpwardAndSidewaysIncludesAreFound) {
   EXPECT_THAT(direction("src/base/x.h", "\"model/ids.h\""), HasSubstr("may include only base"));
-  EXPECT_THAT(direction("src/model/x.h", "\"core/state.h\""), HasSubstr("src/model/x.h:1:"));
+  EXPECT_THAT(direction("src/model/x.h", "\"core/state/state.h\""), HasSubstr("src/model/x.h:1:"));
   EXPECT_THAT(direction("src/core/x.h", "\"agent/agent.h\""), HasSubstr("may include only"));
-  EXPECT_THAT(direction("src/net/x.h", "\"core/state.h\""), HasSubstr("may include only"));
+  EXPECT_THAT(direction("src/net/x.h", "\"core/state/state.h\""), HasSubstr("may include only"));
   EXPECT_THAT(direction("src/core/x.cc", "\"sim/world.h\""), HasSubstr("never includes sim/"));
   EXPECT_THAT(direction("src/main.cc", "\"tests/x.h\""), HasSubstr("never includes"));
   EXPECT_THAT(direction("src/novel/x.cc", "\"base/x.h\""), HasSubstr("no place in the table"));
   EXPECT_THAT(direction("sim/x.cc", "\"tests/x.h\""), HasSubstr("sim/ may include"));
   EXPECT_THAT(direction("src/base/x.cc", "\"x.h\""), HasSubstr("from the root"));
-  EXPECT_THAT(direction("sim/check/x.cc", "\"core/state.h\""), HasSubstr("state the rule anew"));
+  EXPECT_THAT(direction("sim/check/x.cc", "\"core/state/state.h\""),
+              HasSubstr("state the rule anew"));
   EXPECT_THAT(direction("sim/model/x.cc", "\"agent/held.h\""), HasSubstr("state the rule anew"));
-  EXPECT_EQ(direction("sim/model/x.cc", "\"core/policy.h\""), "");
+  EXPECT_EQ(direction("sim/model/x.cc", "\"core/state/policy.h\""), "");
 }
 
 TEST(Layers, DownwardIncludesAreFine) {
   EXPECT_THAT(direction("src/core/x.h", "\"model/ids.h\""), IsEmpty());
   EXPECT_THAT(direction("src/controller/x.h", "\"store/store.h\""), IsEmpty());
-  EXPECT_THAT(direction("sim/x.cc", "\"core/state.h\""), IsEmpty());
+  EXPECT_THAT(direction("sim/x.cc", "\"core/state/state.h\""), IsEmpty());
   EXPECT_THAT(direction("tests/sim/x.cc", "\"sim/world.h\""), IsEmpty());
   EXPECT_THAT(direction("src/main.cc", "\"cli/cli.h\""), IsEmpty());
 }
@@ -191,7 +192,7 @@ TEST(Upkeep, SettingsThatNobodyReadsAreFound) {
                               "struct ControllerSettings {\n  Duration used{};  // L\n"
                               "  bool forgotten = false;\n  std::string spoken_of;\n};\n"};
   const SourceFile own{.path = "src/base/settings_rows.cc", .text = "x = &s.forgotten;\n"};
-  const SourceFile user{.path = "src/core/policy.cc",
+  const SourceFile user{.path = "src/core/state/state.cc",
                         .text = "a = c.used;  // not c.spoken_of\nb = d.used_up;\n"};
   EXPECT_EQ(report(unread_settings(header, {header, own, user})),
             "src/base/settings.h:3: nobody reads the setting 'forgotten': use it or remove it\n"

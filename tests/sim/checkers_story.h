@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "core/policy.h"
+#include "core/state/policy.h"
 #include "model/dag.h"
 #include "model/plan.h"
 #include "model/rows.h"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/policy.h"
+#include "core/state/policy.h"
 #include "sim/draw.h"
 
 namespace vortex::sim {

@@ -6,10 +6,9 @@
 
 #include "base/rng.h"
 #include "bench/core/fleet.h"
-#include "core/attempt_end.h"
-#include "core/nodes.h"
-#include "core/ready.h"
-#include "core/timers.h"
+#include "core/machine.h"
+#include "core/state/ready.h"
+#include "core/state/timers.h"
 
 namespace vortex::bench {
 

@@ -61,7 +61,7 @@ class Build:
             if not place.exists() or place.read_bytes() != copy.text:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_bytes(copy.text)
-        for stale in self.copies.glob("*/*.cc"):
+        for stale in self.copies.rglob("*.cc"):
             if stale not in wanted:
                 stale.unlink()
 

@@ -23,7 +23,7 @@ def sources(root):
     """(file, namespace) of all sources."""
     found = []
     for folder, namespace, _ in FOLDERS:
-        for path in sorted((root / folder).glob("*.cc")):
+        for path in sorted((root / folder).rglob("*.cc")):
             found.append((path.relative_to(root).as_posix(), namespace))
     return found
 
@@ -94,8 +94,8 @@ class Collection:
     def _salt(self):
         """Changes with every header of the sources and with what finds the mutants."""
         digest = hashlib.sha1()
-        for path in sorted((self.root / "src").glob("*/*.h")):
-            if path.parent.name in ("base", "model", "core", "agent", "engine"):
+        for path in sorted((self.root / "src").rglob("*.h")):
+            if path.relative_to(self.root / "src").parts[0] in ("base", "model", "core", "agent", "engine"):
                 digest.update(path.read_bytes())
         for name in ("kinds.py", "expressions.py", "mutant.py", "syntax.py"):
             digest.update((Path(__file__).parent / name).read_bytes())

@@ -14,14 +14,13 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "core/index.h"
-#include "core/judged.h"
-#include "core/policy.h"
-#include "core/ready.h"
-#include "core/run.h"
-#include "core/task.h"
-#include "core/timers.h"
-#include "core/worker.h"
+#include "core/state/index.h"
+#include "core/state/policy.h"
+#include "core/state/ready.h"
+#include "core/state/run.h"
+#include "core/state/task.h"
+#include "core/state/timers.h"
+#include "core/state/worker.h"
 #include "model/ids.h"
 #include "model/rows.h"
 

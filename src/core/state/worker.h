@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include "core/index.h"
-#include "core/judged.h"
+#include "core/state/index.h"
+#include "core/state/timers.h"
 #include "model/rows.h"
 #include "model/states.h"
 #include "model/worker_info.h"

@@ -1,4 +1,4 @@
-#include "core/timers.h"
+#include "core/state/timers.h"
 
 #include <algorithm>
 

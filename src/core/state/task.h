@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "core/index.h"
-#include "core/judged.h"
+#include "core/state/index.h"
+#include "core/state/timers.h"
 #include "model/ids.h"
 #include "model/rows.h"
 #include "model/states.h"

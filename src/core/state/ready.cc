@@ -1,4 +1,4 @@
-#include "core/ready.h"
+#include "core/state/ready.h"
 
 #include <algorithm>
 

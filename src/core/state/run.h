@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "core/index.h"
-#include "core/judged.h"
+#include "core/state/index.h"
+#include "core/state/timers.h"
 #include "model/plan.h"
 #include "model/rows.h"
 #include "model/states.h"

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/index.h"
-#include "core/task.h"
-#include "core/worker.h"
+#include "core/state/index.h"
+#include "core/state/task.h"
+#include "core/state/worker.h"
 #include "model/dag.h"
 
 namespace vortex::core {
