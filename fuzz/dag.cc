@@ -1,10 +1,11 @@
 // A DAG from a stranger: refused with reasons, or read, written and read again as the same.
+#include "model/dag.h"
+
 #include <string>
 
 #include "codec/dag_json.h"
 #include "fuzz/check.h"
 #include "model/plan.h"
-#include "model/spec_digest.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include "codec/render.h"
 #include "fuzz/check.h"
-#include "model/command_check.h"
+#include "model/check.h"
 
 namespace {
 

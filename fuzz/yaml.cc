@@ -4,8 +4,8 @@
 #include "codec/dag_file.h"
 #include "codec/dag_json.h"
 #include "fuzz/check.h"
+#include "model/dag.h"
 #include "model/plan.h"
-#include "model/spec_digest.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "model/map_items.h"
+#include "model/dag.h"
 #include "sim/world.h"
 
 namespace vortex::sim {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "model/map_items.h"
+#include "model/dag.h"
 #include "sim/draw.h"
 
 namespace vortex::sim {

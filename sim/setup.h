@@ -13,7 +13,7 @@
 #include "base/time.h"
 #include "core/state/policy.h"
 #include "model/dag.h"
-#include "model/worker_info.h"
+#include "model/sync.h"
 #include "sim/case.h"
 #include "sim/fault.h"
 #include "sim/host_clock.h"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "model/map_items.h"
+#include "model/dag.h"
 #include "sim/draw.h"
 #include "sim/world.h"
 

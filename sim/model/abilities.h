@@ -5,7 +5,7 @@
 // the lists as they stand and remembers nothing.
 
 #include "model/dag.h"
-#include "model/worker_info.h"
+#include "model/sync.h"
 
 namespace vortex::sim {
 

@@ -15,7 +15,6 @@
 #include "base/time.h"
 #include "model/ids.h"
 #include "model/sync.h"
-#include "model/worker_info.h"
 
 namespace vortex::agent {
 

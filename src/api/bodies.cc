@@ -9,8 +9,8 @@
 #include "codec/parts.h"
 #include "codec/reading.h"
 #include "codec/sync_parts.h"
+#include "model/check.h"
 #include "model/event.h"
-#include "model/text_check.h"
 #include "net/client.h"
 
 namespace vortex::api {

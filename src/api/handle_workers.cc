@@ -12,7 +12,7 @@
 #include "codec/resolve.h"
 #include "codec/sync_json.h"
 #include "codec/time_text.h"
-#include "model/text_check.h"
+#include "model/check.h"
 
 namespace vortex::api {
 

@@ -6,7 +6,7 @@
 #include "base/assert.h"
 #include "codec/dag_json.h"
 #include "codec/document.h"
-#include "model/text_check.h"
+#include "model/check.h"
 
 namespace vortex::codec {
 namespace {

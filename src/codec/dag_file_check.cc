@@ -11,9 +11,8 @@
 
 #include "base/near_name.h"
 #include "codec/dag_json.h"
+#include "model/check.h"
 #include "model/expression_check.h"
-#include "model/node_check.h"
-#include "model/text_check.h"
 
 namespace vortex::codec {
 namespace {

@@ -15,9 +15,7 @@
 #include "codec/dag_words.h"
 #include "codec/document.h"
 #include "codec/json_writer.h"
-#include "model/command_check.h"
-#include "model/node_check.h"
-#include "model/text_check.h"
+#include "model/check.h"
 
 namespace vortex::codec {
 namespace {

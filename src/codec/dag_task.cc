@@ -16,9 +16,8 @@
 #include "codec/reading.h"
 #include "codec/right_form.h"
 #include "codec/units.h"
-#include "model/command_check.h"
+#include "model/check.h"
 #include "model/expression.h"
-#include "model/node_check.h"
 
 namespace vortex::codec {
 namespace {

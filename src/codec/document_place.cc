@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "codec/document.h"
-#include "model/text_check.h"
+#include "model/check.h"
 
 namespace vortex::codec {
 namespace {

@@ -12,7 +12,7 @@
 #include "codec/json_text.h"
 #include "codec/json_writer.h"
 #include "codec/reading.h"
-#include "model/text_check.h"
+#include "model/check.h"
 
 namespace vortex::codec {
 namespace {

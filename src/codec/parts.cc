@@ -7,7 +7,7 @@
 
 #include "codec/json_text.h"
 #include "codec/units.h"
-#include "model/node_check.h"
+#include "model/check.h"
 
 namespace vortex::codec {
 namespace {

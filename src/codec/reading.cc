@@ -11,7 +11,7 @@
 
 #include "base/assert.h"
 #include "base/near_name.h"
-#include "model/text_check.h"
+#include "model/check.h"
 
 namespace vortex::codec {
 namespace {

@@ -14,8 +14,7 @@
 #include "codec/sync_json.h"
 #include "codec/sync_parts.h"
 #include "codec/units.h"
-#include "model/node_check.h"
-#include "model/text_check.h"
+#include "model/check.h"
 
 namespace vortex::codec {
 namespace {

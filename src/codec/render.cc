@@ -8,8 +8,7 @@
 #include "base/assert.h"
 #include "codec/json_text.h"
 #include "codec/json_writer.h"
-#include "model/command_check.h"
-#include "model/text_check.h"
+#include "model/check.h"
 
 namespace vortex::codec {
 namespace {

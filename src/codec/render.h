@@ -13,7 +13,7 @@
 
 #include "codec/document.h"
 #include "model/expression.h"
-#include "model/work_order.h"
+#include "model/sync.h"
 
 namespace vortex::codec {
 

@@ -9,7 +9,7 @@
 #include "codec/json_writer.h"
 #include "codec/render.h"
 #include "codec/sync_json.h"
-#include "model/command_check.h"
+#include "model/check.h"
 #include "model/expression.h"
 #include "model/ids.h"
 #include "model/rows.h"

@@ -17,7 +17,6 @@
 #include "codec/problem.h"
 #include "model/ids.h"
 #include "model/sync.h"
-#include "model/worker_info.h"
 
 namespace vortex::codec {
 

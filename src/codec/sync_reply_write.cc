@@ -18,7 +18,7 @@
 #include "codec/sync_parts.h"
 #include "codec/sync_words.h"
 #include "codec/units.h"
-#include "model/map_items.h"
+#include "model/dag.h"
 #include "model/rows.h"
 
 namespace vortex::codec {

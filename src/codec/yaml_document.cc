@@ -9,7 +9,7 @@
 
 #include "codec/json_writer.h"
 #include "codec/yaml_tree.h"
-#include "model/text_check.h"
+#include "model/check.h"
 
 namespace vortex::codec {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "codec/open_bracket.h"
-#include "model/text_check.h"
+#include "model/check.h"
 
 namespace vortex::codec {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "base/text.h"
 #include "codec/yaml_fault.h"
-#include "model/text_check.h"
+#include "model/check.h"
 
 namespace vortex::codec {
 namespace {

@@ -15,7 +15,6 @@
 #include "model/ids.h"
 #include "model/rows.h"
 #include "model/sync.h"
-#include "model/worker_info.h"
 
 namespace vortex::core {
 

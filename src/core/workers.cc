@@ -5,7 +5,7 @@
 #include "base/planted.h"
 #include "base/reached.h"
 #include "core/machine.h"
-#include "model/text_check.h"
+#include "model/check.h"
 
 namespace vortex::core {
 

@@ -126,4 +126,18 @@ struct DagSpec {
   std::vector<ParamSpec> params;  // empty: any params are taken as they are
 };
 
+// The items of a map, counted and read without ever being laid out. Safe for every range there is.
+
+// How many tasks the map makes. 0 for an empty list, a step of 0 or one that leads away from
+// `last`; the one range whose count is 2^64 counts one less.
+std::uint64_t count_items(const MapSpec& map);
+
+// The item at a position below count_items(map), as its task sees it.
+std::string item_text(const MapSpec& map, std::uint64_t position);
+
+// One number for everything in a specification: equal specifications, equal numbers.
+// Order counts wherever the specification keeps an order.
+
+std::uint64_t digest_of(const DagSpec& spec);
+
 }  // namespace vortex

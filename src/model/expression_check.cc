@@ -13,8 +13,8 @@
 #include <fmt/format.h>
 
 #include "base/near_name.h"
+#include "model/check.h"
 #include "model/expression.h"
-#include "model/text_check.h"
 
 namespace vortex {
 namespace {

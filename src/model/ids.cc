@@ -8,7 +8,7 @@
 namespace vortex {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_decimal(char c) { return c >= '0' && c <= '9'; }
 
 // Takes a number from the front of `text`. Digits only, and none that does not fit.
 template <class Number>
@@ -23,7 +23,7 @@ std::optional<Number> take_number(std::string_view& text) {
 // As above, and only in the one form that we print: two texts never name the same task.
 template <class Number>
 std::optional<Number> take_canonical(std::string_view& text) {
-  if (text.size() > 1 && text[0] == '0' && is_digit(text[1])) return std::nullopt;
+  if (text.size() > 1 && text[0] == '0' && is_decimal(text[1])) return std::nullopt;
   return take_number<Number>(text);
 }
 

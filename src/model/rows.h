@@ -16,7 +16,6 @@
 #include "model/plan.h"
 #include "model/states.h"
 #include "model/sync.h"
-#include "model/worker_info.h"
 
 namespace vortex {
 

@@ -13,12 +13,56 @@
 #include <vector>
 
 #include "base/time.h"
+#include "model/dag.h"
 #include "model/ids.h"
 #include "model/plan.h"
 #include "model/words.h"
-#include "model/work_order.h"
 
 namespace vortex {
+
+// All that a worker needs to know about a task to run one attempt of it.
+//
+// The controller makes it from the plan when an assignment goes out on the wire, with every
+// expression replaced by its value; the worker never sees a whole plan and evaluates nothing.
+// On the wire: append-only.
+
+struct MapItem {
+  std::uint32_t index = 0;  // within its map
+  std::string item;
+  std::string as = "item";  // what expressions call it; not on the wire
+  friend bool operator==(const MapItem&, const MapItem&) = default;
+};
+
+struct WorkOrder {
+  std::string task_text;  // the id as people see it: r42-L1-7
+  std::string dag;
+  std::string task;     // the name of its node
+  CommandLine command;  // its argv is whole: a shell stands in front
+  std::optional<MapItem> map;
+  Resources resources;
+  std::vector<std::string> outputs;  // names it must write
+  bool report_output = false;        // say how much it has written: output counts as life
+};
+
+// What a worker (or any agent) says about itself when it registers.
+// It holds for one life of the worker: a change needs a new incarnation.
+
+struct WorkerInfo {
+  WorkerId id;
+  MachineId machine;
+  std::string name;
+  std::string address;  // where its health endpoint listens; empty: it cannot be probed
+  std::string zone;
+  std::string group;
+  std::string version;
+  std::string metadata;
+  std::vector<std::string> queues{"default"};  // sorted, unique
+  Labels labels;
+  std::vector<std::string> runtimes;  // sorted, unique
+  std::uint32_t slots = 1;
+  Resources resources;
+  friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
+};
 
 struct RunRequest;  // model/rows.h
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "model/dag.h"
-#include "model/worker_info.h"
+#include "model/sync.h"
 
 namespace vortex::store {
 

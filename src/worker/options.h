@@ -9,7 +9,7 @@
 #include "base/settings.h"
 #include "model/dag.h"
 #include "model/ids.h"
-#include "model/worker_info.h"
+#include "model/sync.h"
 #include "net/client.h"
 #include "worker/worker_group.h"
 

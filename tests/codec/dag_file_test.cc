@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "codec/dag_json.h"
 #include "codec/yaml_document.h"
-#include "model/spec_digest.h"
+#include "model/dag.h"
 #include "tests/codec/drawn.h"
 
 namespace vortex::codec {

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "model/node_check.h"
+#include "model/check.h"
 
 namespace vortex::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "codec/resolve.h"
-#include "model/command_check.h"
+#include "model/check.h"
 #include "model/plan.h"
 #include "model/rows.h"
 

@@ -9,8 +9,8 @@
 #include "codec/dag_json.h"
 #include "codec/json_text.h"
 #include "codec/sync_json.h"
+#include "model/dag.h"
 #include "model/plan.h"
-#include "model/spec_digest.h"
 #include "tests/codec/drawn.h"
 
 namespace vortex::codec {

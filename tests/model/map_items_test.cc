@@ -1,11 +1,10 @@
-#include "model/map_items.h"
-
 #include <cstdint>
 #include <limits>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "model/dag.h"
 #include "tests/model/specs.h"
 
 namespace vortex {

@@ -7,8 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/command_check.h"
-#include "model/node_check.h"
+#include "model/check.h"
 #include "model/plan.h"
 #include "tests/model/specs.h"
 

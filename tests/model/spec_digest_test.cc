@@ -1,5 +1,3 @@
-#include "model/spec_digest.h"
-
 #include <functional>
 #include <map>
 #include <string>
@@ -7,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/dag.h"
 #include "model/plan.h"
 #include "tests/model/specs.h"
 

@@ -1,11 +1,11 @@
-#include "model/text_check.h"
-
 #include <algorithm>
 #include <limits>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "model/check.h"
 
 namespace vortex {
 namespace {

@@ -22,7 +22,6 @@
 
 #include "base/time.h"
 #include "model/sync.h"
-#include "model/worker_info.h"
 #include "net/server.h"
 
 namespace vortex::cli::check {

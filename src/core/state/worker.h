@@ -17,7 +17,7 @@
 #include "core/state/timers.h"
 #include "model/rows.h"
 #include "model/states.h"
-#include "model/worker_info.h"
+#include "model/sync.h"
 
 namespace vortex::core {
 

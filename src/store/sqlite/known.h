@@ -12,7 +12,7 @@
 #include <unordered_set>
 
 #include "model/plan.h"
-#include "model/worker_info.h"
+#include "model/sync.h"
 #include "store/error.h"
 #include "store/plan_shelf.h"
 #include "store/sqlite/connection.h"
