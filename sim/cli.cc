@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "base/near_name.h"
+#include "base/text.h"
 #include "sim/demo.h"
 #include "sim/fleet.h"
 #include "sim/hunt.h"

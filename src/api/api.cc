@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/near_name.h"
+#include "base/text.h"
 
 namespace vortex::api {
 

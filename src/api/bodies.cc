@@ -4,7 +4,7 @@
 #include <array>
 #include <limits>
 
-#include "base/near_name.h"
+#include "base/text.h"
 #include "codec/json_text.h"
 #include "codec/parts.h"
 #include "codec/reading.h"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/near_name.h"
+#include "base/text.h"
 #include "codec/dag_json.h"
 #include "codec/document.h"
 #include "codec/json_writer.h"

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "base/assert.h"
-#include "base/settings_draft.h"
 #include "base/settings_sources.h"
 #include "base/settings_table.h"
 #include "base/settings_timing.h"

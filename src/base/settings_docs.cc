@@ -5,7 +5,6 @@
 #include "base/settings_table.h"
 #include "base/settings_timing.h"
 #include "base/settings_value.h"
-#include "base/settings_words.h"
 
 namespace vortex {
 namespace {

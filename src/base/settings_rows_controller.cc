@@ -1,6 +1,5 @@
 // The [controller] section of the settings table.
 
-#include "base/settings_store.h"
 #include "base/settings_table.h"
 
 namespace vortex {

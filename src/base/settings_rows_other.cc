@@ -1,7 +1,6 @@
 // The key at the top of the file and the sections [database] and [monitoring] of the settings
 // table.
 
-#include "base/settings_store.h"
 #include "base/settings_table.h"
 
 namespace vortex {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/settings.h"
-#include "base/settings_draft.h"
+#include "base/settings_sources.h"
 
 namespace vortex {
 

@@ -5,9 +5,14 @@
 // surrogates, nothing overlong, nothing above U+10FFFF. Pure functions over bytes; nothing is ever
 // read past the end of the text.
 
+#include <array>
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "base/time.h"
 
 namespace vortex {
 
@@ -20,5 +25,24 @@ int hex_value(char c);                   // -1: not a hex digit
 // Precondition: at < text.size().
 std::size_t character_bytes(std::string_view text, std::size_t at);
 bool is_utf8(std::string_view text);
+
+// Instants as text, in the one shape that everything else follows: UTC, sorts by time, understood
+// by SQLite's own date functions, 'YYYY-MM-DD HH:MM:SS.ffffff'. Exact to the microsecond. On disk:
+// append-only. Safe from any thread; each thread remembers the last second it has written.
+
+inline constexpr std::size_t kTimeTextSize = 26;
+using TimeText = std::array<char, kTimeTextSize>;
+
+// Only years 0000 to 9999 have a text; the caller stores anything else as a plain number.
+bool has_time_text(Instant at);
+TimeText time_text(Instant at);
+std::optional<Instant> parse_time_text(std::string_view text);
+
+// "Did you mean": the known name that a mistyped one was probably meant to be.
+
+// The nearest of `known`, or empty when none is near enough to be worth a hint. Near is: the same
+// but for upper and lower case, or up to two edits away (one under five characters, none under
+// three). Of equally near names the first wins. Linear in the number of names.
+std::string_view nearest_name(std::string_view wanted, std::span<const std::string_view> known);
 
 }  // namespace vortex

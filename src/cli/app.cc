@@ -8,7 +8,7 @@
 #include <CLI/Formatter.hpp>
 #include <fmt/format.h>
 
-#include "base/near_name.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "cli/command_spec.h"
 #include "cli/commands.h"

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/near_name.h"
+#include "base/text.h"
 #include "cli/address.h"
 #include "cli/human.h"
 #include "cli/json_view.h"

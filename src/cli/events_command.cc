@@ -14,7 +14,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include "base/near_name.h"
+#include "base/text.h"
 #include "cli/address.h"
 #include "cli/arguments.h"
 #include "cli/color.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "api/codes.h"
-#include "base/near_name.h"
+#include "base/text.h"
 #include "cli/command_spec.h"
 #include "cli/commands.h"
 #include "cli/listing.h"

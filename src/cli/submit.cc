@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/near_name.h"
+#include "base/text.h"
 #include "cli/json_view.h"
 #include "codec/json_writer.h"
 #include "codec/params.h"

@@ -10,7 +10,6 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include "base/near_name.h"
 #include "base/text.h"
 #include "cli/act.h"
 #include "cli/command_spec.h"

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "base/near_name.h"
+#include "base/text.h"
 #include "codec/dag_json.h"
 #include "model/check.h"
 #include "model/expression_check.h"

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/assert.h"
-#include "base/near_name.h"
+#include "base/text.h"
 #include "codec/json_text.h"
 #include "codec/json_writer.h"
 #include "codec/reading.h"

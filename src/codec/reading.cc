@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/assert.h"
-#include "base/near_name.h"
+#include "base/text.h"
 #include "model/check.h"
 
 namespace vortex::codec {

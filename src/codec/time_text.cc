@@ -1,6 +1,6 @@
 #include "codec/time_text.h"
 
-#include "base/time_text.h"
+#include "base/text.h"
 
 namespace vortex::codec {
 

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "base/near_name.h"
+#include "base/text.h"
 #include "model/check.h"
 #include "model/expression.h"
 

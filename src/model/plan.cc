@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/assert.h"
-#include "base/near_name.h"
+#include "base/text.h"
 #include "model/check.h"
 #include "model/dag.h"
 #include "model/expression_check.h"

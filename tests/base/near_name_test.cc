@@ -1,5 +1,3 @@
-#include "base/near_name.h"
-
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -7,6 +5,8 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "base/text.h"
 
 namespace vortex {
 namespace {

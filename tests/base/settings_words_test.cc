@@ -1,12 +1,11 @@
 // Words from other documents: understood, with a note that names ours.
 
-#include "base/settings_words.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/settings.h"
 #include "base/settings_table.h"
+#include "base/settings_value.h"
 #include "tests/base/settings_test_tools.h"
 
 namespace vortex {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "base/time_text.h"
+#include "base/text.h"
 #include "store/cursor.h"
 #include "store/packed.h"
 #include "store/row_json.h"

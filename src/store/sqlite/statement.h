@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "base/time.h"
-#include "base/time_text.h"
 #include "model/words.h"
 #include "store/error.h"
 #include "store/sqlite/connection.h"
