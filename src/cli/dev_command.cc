@@ -24,7 +24,7 @@
 #include "cli/submit.h"
 #include "cli/terminal.h"
 #include "codec/dag_json.h"
-#include "net/listen_check.h"
+#include "net/socket.h"
 
 namespace vortex::cli {
 namespace {

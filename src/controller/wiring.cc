@@ -17,7 +17,7 @@
 #include "codec/event_json.h"
 #include "controller/prober.h"
 #include "net/client.h"
-#include "net/listen_check.h"
+#include "net/socket.h"
 
 namespace vortex::controller {
 

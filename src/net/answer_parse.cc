@@ -9,9 +9,8 @@
 
 #include "base/assert.h"
 #include "base/text.h"
-#include "net/body_read.h"
-#include "net/head_check.h"
-#include "net/http_write.h"
+#include "net/http.h"
+#include "net/http_parse.h"
 
 namespace vortex::net {
 namespace {

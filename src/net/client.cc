@@ -1,27 +1,199 @@
 #include "net/client.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <expected>
 #include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <fmt/format.h>
 
 #include "base/assert.h"
-#include "net/client_impl.h"
-#include "net/http_write.h"
-#include "net/socket_options.h"
+#include "net/answer_parse.h"
+#include "net/client_tls.h"
+#include "net/http.h"
+#include "net/read_buffer.h"
+#include "net/socket.h"
 
 namespace vortex::net {
+
+// The inside of the client: its socket, its one timer, and the steps of a call.
+//
+// Internal to net. Everything here runs on the client's executor; each call holds a reference, so
+// the Client may go while its call is under way.
+
+class ClientImpl : public std::enable_shared_from_this<ClientImpl> {
+ public:
+  using Answer = std::expected<Response, CallError>;
+  using OnPiece = Client::OnPiece;
+
+  ClientImpl(boost::asio::any_io_executor executor, ClientConfig config);
+
+  // `on_piece` may be empty.
+  static boost::asio::awaitable<Answer> run(std::shared_ptr<ClientImpl> self, Call call,
+                                            OnPiece on_piece);
+  void close();  // any thread
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Fault = std::optional<CallError>;
+  using Endpoints = std::vector<boost::asio::ip::tcp::endpoint>;
+
+  boost::asio::awaitable<Answer> exchange(Call& call, OnPiece& on_piece);
+  boost::asio::awaitable<Fault> connect(Clock::time_point limit);
+  boost::asio::awaitable<std::expected<Endpoints, CallError>> resolve();
+  boost::asio::awaitable<boost::system::error_code> connect_to(
+      boost::asio::ip::tcp::endpoint endpoint);
+  boost::asio::awaitable<Fault> begin_tls();
+  boost::asio::awaitable<void> write_request(const Call& call);
+  boost::asio::awaitable<Answer> read_answer(const Call& call, OnPiece& on_piece);
+  bool hand_out(OnPiece& on_piece);
+  bool kept_connection_is_good();
+  void build_head(const Call& call);
+  CallError broken(const boost::system::error_code& ec) const;
+  CallError not_connected(const std::string& why, CallFault fault) const;
+  std::string where() const;
+
+  void arm(Clock::time_point limit);
+  void disarm();
+  void hang_up();
+
+  const boost::asio::any_io_executor executor_;
+  const ClientConfig config_;
+  boost::asio::ip::tcp::socket socket_;
+  std::unique_ptr<ClientTls> tls_;  // of the present connection; null: without
+  boost::asio::steady_timer timer_;
+  boost::asio::steady_timer resolved_;  // cancelled when the resolver has answered
+  AnswerParser parser_;
+  ReadBuffer in_;
+  std::string out_;
+  std::uint64_t arming_ = 0;  // tells the timer's late calls from current ones
+  bool busy_ = false;
+  bool timed_out_ = false;
+  bool closed_ = false;  // by close(), for the call under way
+};
+
+// How the client gets its connection: the address, then each endpoint in turn, within one limit.
+
 namespace {
 
 namespace asio = boost::asio;
+using asio::ip::tcp;
+
+// Where the answer of the resolver goes. Its thread cannot be interrupted, so it may come after
+// the call has given up; nobody reads it then.
+struct Lookup {
+  explicit Lookup(const asio::any_io_executor& executor) : resolver(executor) {}
+  tcp::resolver resolver;
+  boost::system::error_code fault;
+  std::vector<tcp::endpoint> endpoints;
+  bool answered = false;
+};
+
+}  // namespace
+
+std::string ClientImpl::where() const {
+  const bool v6 = config_.endpoint.host.find(':') != std::string::npos;
+  return fmt::format(fmt::runtime(v6 ? "[{}]:{}" : "{}:{}"), config_.endpoint.host,
+                     config_.endpoint.port);
+}
+
+CallError ClientImpl::not_connected(const std::string& why, CallFault fault) const {
+  if (closed_) return {CallFault::kBroken, "closed by this side"};
+  return {fault,
+          fmt::format("cannot connect to {}: {}", where(), timed_out_ ? "no answer in time" : why)};
+}
+
+asio::awaitable<ClientImpl::Fault> ClientImpl::connect(Clock::time_point limit) {
+  arm(std::min(limit, Clock::now() + std::chrono::microseconds(config_.connect_limit.us)));
+  const auto endpoints = co_await resolve();
+  if (!endpoints) co_return endpoints.error();
+  bool all_refused = !endpoints->empty();
+  boost::system::error_code last = asio::error::host_not_found;
+  for (const tcp::endpoint& endpoint : *endpoints) {
+    last = co_await connect_to(endpoint);
+    if (!last) co_return co_await begin_tls();
+    all_refused = all_refused && last == asio::error::connection_refused;
+    if (timed_out_ || closed_) break;
+  }
+  const bool refused = all_refused && !timed_out_;
+  co_return not_connected(last.message(), refused ? CallFault::kRefused : CallFault::kNotSent);
+}
+
+asio::awaitable<std::expected<ClientImpl::Endpoints, CallError>> ClientImpl::resolve() {
+  boost::system::error_code not_numeric;
+  const auto address = asio::ip::make_address(config_.endpoint.host, not_numeric);
+  if (!not_numeric) {
+    Endpoints numeric;
+    numeric.emplace_back(address, config_.endpoint.port);
+    co_return numeric;
+  }
+  const auto lookup = std::make_shared<Lookup>(executor_);
+  lookup->resolver.async_resolve(
+      config_.endpoint.host, std::to_string(config_.endpoint.port), tcp::resolver::numeric_service,
+      [lookup, self = shared_from_this()](boost::system::error_code ec,
+                                          const tcp::resolver::results_type& found) {
+        lookup->fault = ec;
+        for (const auto& entry : found) lookup->endpoints.push_back(entry.endpoint());
+        lookup->answered = true;
+        self->resolved_.cancel();
+      });
+  while (!lookup->answered && !closed_ && !timed_out_) {
+    resolved_.expires_at(timer_.expiry());
+    const auto [ec] = co_await resolved_.async_wait(asio::as_tuple(asio::deferred));
+    timed_out_ = !ec;
+  }
+  if (!lookup->answered) {
+    lookup->resolver.cancel();
+    co_return std::unexpected(not_connected("the name cannot be resolved", CallFault::kNotSent));
+  }
+  if (lookup->fault) {
+    co_return std::unexpected(not_connected(lookup->fault.message(), CallFault::kNotSent));
+  }
+  co_return std::move(lookup->endpoints);
+}
+
+asio::awaitable<boost::system::error_code> ClientImpl::connect_to(tcp::endpoint endpoint) {
+  boost::system::error_code ec;
+  hang_up();
+  tls_.reset();
+  socket_.open(endpoint.protocol(), ec);
+  if (ec) co_return ec;
+  tune_socket(socket_.native_handle(), config_.user_timeout);
+  socket_.non_blocking(true, ec);
+  const auto [fault] = co_await socket_.async_connect(endpoint, asio::as_tuple(asio::deferred));
+  // A connection to oneself: nobody listens, and the system chose the very port that was asked for.
+  if (!fault && socket_.local_endpoint(ec) == socket_.remote_endpoint(ec)) {
+    hang_up();
+    co_return asio::error::connection_refused;
+  }
+  co_return fault;
+}
+
+asio::awaitable<ClientImpl::Fault> ClientImpl::begin_tls() {
+  if (!config_.endpoint.tls) co_return std::nullopt;
+  tls_ = std::make_unique<ClientTls>(socket_);
+  const std::string problem = co_await tls_->handshake(config_.endpoint.host);
+  if (problem.empty()) co_return std::nullopt;
+  co_return not_connected(problem, CallFault::kNotSent);
+}
+
+namespace {
 
 constexpr std::size_t kReadBytes = 16 * 1024;
 constexpr std::size_t kSmallBody = 4 * 1024;

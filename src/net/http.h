@@ -3,6 +3,7 @@
 //
 // No type of the HTTP library appears here, so that what handles requests compiles without it.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -42,5 +43,47 @@ struct Response {
   Headers headers;
   std::string body;
 };
+
+// The target of a request, taken apart: decoded segments of the path and items of the query.
+//
+// Only the origin form is accepted (/path?query). Whatever two readers could understand
+// differently is refused: bad escapes, NUL, dot segments, empty segments, bytes that are not UTF-8.
+
+constexpr std::size_t kTargetBytesMax = 8 * 1024;
+constexpr std::size_t kSegmentsMax = 32;
+
+// Why a request does not reach the handler: what it is answered with.
+struct Refusal {
+  int status = 400;
+  std::string detail;
+};
+
+// Fills target, segments and query of the request; set: refused.
+std::optional<Refusal> read_target(std::string_view target, Request& request);
+
+// Heads of answers and requests as bytes.
+//
+// Nothing that a caller puts into a header can break the framing: control characters become spaces,
+// and the lines that describe the framing are written here and nowhere else. Pure functions.
+
+enum class BodyFrame : std::uint8_t { kLength, kChunked, kUntilClose };
+
+struct AnswerHead {
+  int status = 200;
+  std::string_view content_type;
+  const Headers* headers = nullptr;
+  BodyFrame frame = BodyFrame::kLength;
+  std::uint64_t length = 0;
+  bool keep_alive = true;
+  bool http11 = true;
+};
+void append_answer_head(std::string& out, const AnswerHead& head);
+
+// Any header with this name would contradict what append_answer_head writes.
+bool is_framing_header(std::string_view name);
+void append_header(std::string& out, std::string_view name, std::string_view value);
+std::string_view reason_phrase(int status);
+// 1xx, 204 and 304 have no body, whatever the handler said.
+bool may_have_body(int status);
 
 }  // namespace vortex::net

@@ -12,10 +12,163 @@
 
 #include "base/assert.h"
 #include "base/text.h"
-#include "net/body_read.h"
-#include "net/head_check.h"
 
 namespace vortex::net {
+namespace {
+
+std::unexpected<Refusal> malformed(std::string_view what) {
+  return std::unexpected(Refusal{400, fmt::format("malformed headers: {}", what)});
+}
+
+std::unexpected<Refusal> too_large(bool in_request_line, std::size_t bytes_max) {
+  if (in_request_line) {
+    return std::unexpected(Refusal{414, "the request line is too long"});
+  }
+  return std::unexpected(
+      Refusal{431, fmt::format("the headers are larger than {} bytes", bytes_max)});
+}
+
+}  // namespace
+
+std::expected<std::size_t, Refusal> HeadCheck::find_end(std::string_view bytes,
+                                                        std::size_t bytes_max) {
+  for (; checked_ < bytes.size() && checked_ < bytes_max; ++checked_) {
+    const auto c = static_cast<unsigned char>(bytes[checked_]);
+    if (c > 0x20 && c != 0x7F) continue;
+    if (c == ' ' || c == '\t') {
+      if (checked_ == line_begins_) return malformed("a line that starts with a space");
+      continue;
+    }
+    if (c == '\n') return malformed("a line feed without a carriage return");
+    if (c != '\r') return malformed("a control character");
+    if (checked_ + 1 == bytes.size()) break;  // its line feed may still come
+    if (bytes[checked_ + 1] != '\n') return malformed("a carriage return without a line feed");
+    if (checked_ == line_begins_) {
+      if (checked_ == 0) return malformed("an empty request line");
+      return checked_ + 2;
+    }
+    ++checked_;
+    line_begins_ = checked_ + 1;
+  }
+  if (checked_ >= bytes_max) return too_large(line_begins_ == 0, bytes_max);
+  return 0;
+}
+
+namespace {
+
+constexpr std::size_t kSkippedBytesMax = 8 * 1024;
+constexpr int kSizeDigitsMax = 15;  // no overflow, and no room for a flood of zeros
+
+bool is_control(char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F; }
+
+}  // namespace
+
+BodyReader::BodyReader(const Frame& frame)
+    : framing_(frame.framing),
+      step_(frame.framing == Framing::kChunked ? Step::kSize : Step::kData),
+      left_(frame.framing == Framing::kLength ? frame.length : UINT64_MAX),
+      allowed_(frame.bytes_max) {
+  if (framing_ != Framing::kLength) return;
+  if (left_ > allowed_) state_ = State::kTooLarge;
+  if (left_ == 0) state_ = State::kDone;
+}
+
+std::size_t BodyReader::feed(std::string_view bytes, std::string& out) {
+  std::size_t used = 0;
+  while (used < bytes.size() && state_ == State::kMore) {
+    if (step_ == Step::kData) {
+      used += take_data(bytes.substr(used), out);
+    } else {
+      take_line_byte(bytes[used++]);
+    }
+  }
+  return used;
+}
+
+std::size_t BodyReader::take_data(std::string_view bytes, std::string& out) {
+  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(left_, bytes.size()));
+  if (size > allowed_) {
+    state_ = State::kTooLarge;
+    return 0;
+  }
+  out.append(bytes.substr(0, size));
+  allowed_ -= size;
+  if (framing_ == Framing::kToEnd) return size;
+  left_ -= size;
+  if (left_ > 0) return size;
+  if (framing_ == Framing::kLength) state_ = State::kDone;
+  step_ = Step::kDataReturn;
+  return size;
+}
+
+void BodyReader::expect(char got, char wanted, Step next) {
+  if (got != wanted) state_ = State::kMalformed;
+  step_ = next;
+}
+
+void BodyReader::take_size(char c) {
+  const int digit = hex_value(c);
+  if (digit >= 0 && digits_ < kSizeDigitsMax) {
+    size_ = size_ * 16 + static_cast<std::uint64_t>(digit);
+    ++digits_;
+    return;
+  }
+  const bool ends = c == '\r' || c == ';';
+  if (digits_ == 0 || digit >= 0 || !ends) {
+    state_ = State::kMalformed;
+    return;
+  }
+  step_ = c == '\r' ? Step::kSizeEnd : Step::kExtension;
+}
+
+void BodyReader::end_size_line() {
+  if (size_ > allowed_) {
+    state_ = State::kTooLarge;
+    return;
+  }
+  left_ = size_;
+  step_ = size_ == 0 ? Step::kTrailerLine : Step::kData;
+  size_ = 0;
+  digits_ = 0;
+}
+
+void BodyReader::take_line_byte(char c) {
+  switch (step_) {
+    case Step::kSize:
+      return take_size(c);
+    case Step::kExtension:
+    case Step::kTrailer:
+    case Step::kTrailerLine:
+      if (c == '\r') {
+        step_ = step_ == Step::kExtension ? Step::kSizeEnd
+                : step_ == Step::kTrailer ? Step::kTrailerEnd
+                                          : Step::kLastEnd;
+        return;
+      }
+      if (is_control(c) || ++skipped_ > kSkippedBytesMax) state_ = State::kMalformed;
+      if (step_ == Step::kTrailerLine) step_ = Step::kTrailer;
+      return;
+    case Step::kSizeEnd:
+      if (c != '\n') {
+        state_ = State::kMalformed;
+        return;
+      }
+      return end_size_line();
+    case Step::kDataReturn:
+      return expect(c, '\r', Step::kDataEnd);
+    case Step::kDataEnd:
+      return expect(c, '\n', Step::kSize);
+    case Step::kTrailerEnd:
+      return expect(c, '\n', Step::kTrailerLine);
+    case Step::kLastEnd:
+      expect(c, '\n', Step::kSize);
+      if (state_ == State::kMore) state_ = State::kDone;
+      return;
+    case Step::kData:
+      return;
+  }
+}
+
 namespace {
 
 namespace http = boost::beast::http;

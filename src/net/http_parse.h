@@ -8,13 +8,81 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "net/http.h"
-#include "net/target.h"
 
 namespace vortex::net {
+
+// Finds where the head of a message ends, and refuses on the way what a strict reader must refuse.
+//
+// Looks at every byte once however it arrives, so that garbage is answered as it comes and not when
+// a deadline ends. Its state belongs to one head of one connection.
+
+class HeadCheck {
+ public:
+  // Length of the head with its empty line, 0 while it is not complete. `bytes` starts at the head
+  // each time and only grows between calls.
+  std::expected<std::size_t, Refusal> find_end(std::string_view bytes, std::size_t bytes_max);
+
+ private:
+  std::size_t checked_ = 0;      // so far all is well
+  std::size_t line_begins_ = 0;  // of the line that `checked_` is in
+};
+
+// The body of a message taken out of its framing: by length, in chunks, or up to the end.
+//
+// Takes every byte that belongs to the body as it comes and keeps nothing lying, so its memory does
+// not depend on what the sender does. Extensions of chunks and trailers are skipped up to a limit.
+
+class BodyReader {
+ public:
+  enum class Framing : std::uint8_t { kLength, kChunked, kToEnd };
+  enum class State : std::uint8_t { kMore, kDone, kTooLarge, kMalformed };
+
+  struct Frame {
+    Framing framing = Framing::kLength;
+    std::uint64_t length = 0;     // for kLength
+    std::uint64_t bytes_max = 0;  // of the body
+  };
+  explicit BodyReader(const Frame& frame);
+
+  // Appends what belongs to the body to `out`; returns how many bytes of the framing were used.
+  // Fewer than all: done, or a fault.
+  std::size_t feed(std::string_view bytes, std::string& out);
+  State state() const { return state_; }
+
+ private:
+  enum class Step : std::uint8_t {
+    kSize,         // hex digits of a chunk's size
+    kExtension,    // up to the end of that line
+    kSizeEnd,      // its line feed
+    kData,         // left_ bytes
+    kDataReturn,   // the line end behind them
+    kDataEnd,      //
+    kTrailerLine,  // the first byte of a line after the last chunk
+    kTrailer,      // the rest of it
+    kTrailerEnd,   // its line feed
+    kLastEnd,      // the line feed of the empty line
+  };
+  void take_line_byte(char c);
+  void take_size(char c);
+  void end_size_line();
+  void expect(char got, char wanted, Step next);
+  std::size_t take_data(std::string_view bytes, std::string& out);
+
+  Framing framing_;
+  State state_ = State::kMore;
+  Step step_;
+  std::uint64_t left_;      // of the body or the chunk
+  std::uint64_t allowed_;   // of the whole body, still
+  std::uint64_t size_ = 0;  // of the chunk whose line is read
+  int digits_ = 0;
+  std::size_t skipped_ = 0;  // bytes of extensions and trailers
+};
 
 struct ParseLimits {
   std::uint32_t header_bytes_max = 16 * 1024;

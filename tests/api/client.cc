@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "api/router.h"
-#include "net/target.h"
+#include "net/http.h"
 
 namespace vortex::api {
 

@@ -9,9 +9,9 @@
 
 #include "base/text.h"
 #include "net/client.h"
+#include "net/http.h"
 #include "net/http_parse.h"
-#include "net/http_write.h"
-#include "net/listen_check.h"
+#include "net/socket.h"
 #include "tests/net/harness.h"
 
 namespace vortex::net::test {
