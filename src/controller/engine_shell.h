@@ -6,7 +6,9 @@
 // engine's. Whatever touches the store is a job for the committer; its end comes back as a notice.
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -17,14 +19,42 @@
 #include "base/settings.h"
 #include "base/time.h"
 #include "controller/audit.h"
-#include "controller/committer.h"
 #include "controller/inbox.h"
-#include "controller/waiters.h"
 #include "engine/batch.h"
 #include "engine/engine.h"
 #include "store/store.h"
 
 namespace vortex::controller {
+
+// The thread that alone writes to the store: it does jobs one after another, in order.
+//
+// Whatever touches the writer is a job: commits, the lease to lead, loading, retention. A job says
+// how it went by calling back; callbacks run on this thread and must only hand over.
+
+class Committer {
+ public:
+  explicit Committer(store::Writer& writer);
+  ~Committer();
+  Committer(const Committer&) = delete;
+  Committer& operator=(const Committer&) = delete;
+
+  using Job = std::function<void(store::Writer&)>;
+  void post(Job job);
+  // Does what is already there, then ends. Nothing may be posted afterwards.
+  void stop();
+  bool is_idle() const;
+
+ private:
+  void run();
+
+  store::Writer& writer_;
+  mutable std::mutex guard_;
+  std::condition_variable wake_;
+  std::deque<Job> jobs_;
+  bool busy_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
 
 struct EngineShellConfig {
   engine::EngineConfig engine;

@@ -6,7 +6,6 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "base/assert.h"
-#include "controller/slot.h"
 
 namespace vortex::controller {
 

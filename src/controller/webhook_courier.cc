@@ -1,7 +1,9 @@
 #include "controller/webhook_courier.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
@@ -9,11 +11,157 @@
 #include <fmt/format.h>
 
 #include "api/call.h"
+#include "api/views.h"
+#include "api/webhook_secret.h"
 #include "base/clock.h"
+#include "codec/json_writer.h"
 
 namespace vortex::controller {
+namespace {
+
+using codec::JsonWriter;
+
+constexpr std::string_view kTime = R"({"ts":)";
+constexpr std::string_view kRun = R"(,"run_id":")";
+
+// A line begins with its time and ends with its run (codec/event_json.h).
+std::string_view quoted_time(std::string_view line) {
+  if (!line.starts_with(kTime)) return "null";
+  line.remove_prefix(kTime.size());
+  return line.substr(0, line.find(','));
+}
+
+std::string_view run_text(std::string_view line) {
+  const auto at = line.rfind(kRun);
+  if (at == std::string_view::npos) return {};
+  line.remove_prefix(at + kRun.size());
+  return line.substr(0, line.find('"'));
+}
+
+struct Envelope {
+  const std::string& webhook;
+  std::string_view id;
+  std::string_view kind;
+};
+
+// Everything up to the data.
+JsonWriter& begin(JsonWriter& json, const Envelope& envelope) {
+  json.begin_object().field("specversion", "1.0").field("id", envelope.id);
+  json.field("source", "/vortex/webhooks/" + envelope.webhook);
+  json.field("type", fmt::format("vortex.{}", envelope.kind));
+  return json.field("datacontenttype", "application/json");
+}
+
+}  // namespace
+
+std::optional<RunId> run_of(const api::EventLine& event) {
+  return parse_run_id(run_text(event.json));
+}
+
+WebhookMessage make_message(const std::string& webhook, const api::EventLine& event,
+                            const RunNow& run) {
+  WebhookMessage message;
+  const std::string seq = std::to_string(event.seq);
+  message.id = fmt::format("{}-{}", webhook, seq);
+  JsonWriter json(message.body);
+  begin(json, {webhook, seq, event.kind}).key("time").raw(quoted_time(event.json));
+  const std::string_view subject = run_text(event.json);
+  if (!subject.empty()) json.field("subject", subject);
+  json.key("data").begin_object().key("event").raw(event.json).key("run");
+  if (run) {
+    api::write_run(json, *run);
+  } else {
+    json.null();
+  }
+  json.end_object().end_object();
+  return message;
+}
+
+WebhookMessage make_trial(const std::string& webhook, Instant now) {
+  WebhookMessage message;
+  const std::string id = fmt::format("test-{}", now.us);
+  message.id = fmt::format("{}-{}", webhook, id);
+  JsonWriter json(message.body);
+  begin(json, {webhook, id, "test"}).field("time", now);
+  json.key("data").begin_object().key("event").null().key("run").null().end_object().end_object();
+  return message;
+}
 
 namespace asio = boost::asio;
+
+namespace {
+
+constexpr Duration kLimit = seconds(10);
+constexpr std::uint64_t kAnswerBytesMax = 64 * 1024;  // nobody reads it
+constexpr std::size_t kShownMax = 200;
+
+Duration retry_after(const net::Response& response) {
+  const auto header = net::find_header(response.headers, "Retry-After");
+  std::int64_t wait = 0;
+  if (!header) return {};
+  std::from_chars(header->data(), header->data() + header->size(), wait);
+  return seconds(std::clamp<std::int64_t>(wait, 0, 3'600));
+}
+
+std::string trouble_of(const net::Response& response) {
+  const auto place = net::find_header(response.headers, "Location");
+  if (response.status / 100 == 3 && place) {
+    return fmt::format("it answered {} with a redirect to {}: use that URL for the webhook",
+                       response.status, place->substr(0, kShownMax));
+  }
+  return fmt::format("it answered {}", response.status);
+}
+
+net::Call make_call(const Receiver& receiver, const WebhookMessage& message) {
+  const std::string timestamp = std::to_string(wall_clock_now().us / 1'000'000);
+  net::Call call;
+  call.method = net::Method::kPost;
+  call.target = receiver.address.target;
+  call.limit = kLimit;
+  call.body = message.body;
+  call.headers = {
+      {"Content-Type", "application/cloudevents+json; charset=utf-8"},
+      {"User-Agent", "vortex"},
+      {"webhook-id", message.id},
+      {"webhook-timestamp", timestamp},
+      {"webhook-signature",
+       api::sign_webhook(receiver.secret, {message.id, timestamp, message.body})},
+  };
+  return call;
+}
+
+}  // namespace
+
+net::ClientConfig client_config(const Receiver& receiver) {
+  net::ClientConfig config;
+  config.endpoint = receiver.address.endpoint;
+  config.connect_limit = kLimit;
+  config.body_bytes_max = kAnswerBytesMax;
+  return config;
+}
+
+asio::awaitable<api::Delivery> deliver(net::Client& client, const Receiver& receiver,
+                                       const WebhookMessage& message) {
+  const Instant begun = boot_clock_now();
+  const auto answer = co_await client.send(make_call(receiver, message));
+  api::Delivery delivery;
+  delivery.took = boot_clock_now() - begun;
+  if (!answer) {
+    delivery.trouble = answer.error().detail;
+    co_return delivery;
+  }
+  delivery.status = answer->status;
+  delivery.taken = answer->status / 100 == 2;
+  if (delivery.taken) co_return delivery;
+  delivery.trouble = trouble_of(*answer);
+  delivery.retry_after = retry_after(*answer);
+  co_return delivery;
+}
+
+bool refuses_message(const api::Delivery& delivery) {
+  const int status = delivery.status;
+  return status == 400 || status == 413 || status == 415 || status == 422;
+}
 
 namespace {
 

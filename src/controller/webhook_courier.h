@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,11 +25,50 @@
 #include "api/backend.h"
 #include "api/event_lines.h"
 #include "base/rng.h"
-#include "controller/webhook_delivery.h"
+#include "base/time.h"
 #include "model/commit.h"
 #include "net/client.h"
+#include "store/reader.h"
 
 namespace vortex::controller {
+
+// What a webhook is told: one event of the monitor log as a CloudEvent (1.0, structured, JSON).
+//
+// The id is the event's for ever: whoever is told twice can tell by it. Pure functions.
+
+struct WebhookMessage {
+  std::string id;
+  std::string body;
+};
+
+// The run that the event is of, as it is now; unset: it is of none, or the run is forgotten.
+using RunNow = std::optional<store::RunView>;
+
+WebhookMessage make_message(const std::string& webhook, const api::EventLine& event,
+                            const RunNow& run);
+// Says nothing but that it can be heard.
+WebhookMessage make_trial(const std::string& webhook, Instant now);
+
+// Of the event; unset: it is of no run.
+std::optional<RunId> run_of(const api::EventLine& event);
+
+// One try to tell a receiver one message: signed, within a limit, redirects not followed.
+//
+// Taken is what was answered with 2xx; everything else is trouble in words for people. Runs on the
+// executor of the client that it is given.
+
+struct Receiver {
+  net::WebAddress address;
+  std::string secret;
+};
+
+net::ClientConfig client_config(const Receiver& receiver);
+
+boost::asio::awaitable<api::Delivery> deliver(net::Client& client, const Receiver& receiver,
+                                              const WebhookMessage& message);
+
+// Sending the same again would be answered in the same way: it is the message that is not wanted.
+bool refuses_message(const api::Delivery& delivery);
 
 // How long it waits after a try that failed: longer and longer, up to a limit.
 struct CourierPace {

@@ -3,27 +3,52 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <functional>
+#include <string>
 #include <utility>
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_future.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "base/time.h"
 #include "codec/event_json.h"
-#include "controller/prober.h"
+#include "core/command.h"
 #include "net/client.h"
 #include "net/socket.h"
 
 namespace vortex::controller {
+namespace {
+
+// Asks a worker's own health endpoint whether anybody is there (CONTRACT A05).
+//
+// Three answers only: it answered (whatever it said), the host refused (up, nobody listening), or
+// nothing came in time. Runs on an I/O thread; one connection per probe.
 
 namespace asio = boost::asio;
 
-namespace {
+asio::awaitable<core::ProbeOutcome> probe_worker(std::string address, Duration limit) {
+  const auto endpoint = net::parse_endpoint(address, 80);
+  if (!endpoint) co_return core::ProbeOutcome::kTimedOut;
+  net::ClientConfig config;
+  config.endpoint = *endpoint;
+  config.connect_limit = limit;
+  net::Client client(co_await asio::this_coro::executor, config);
+  net::Call call;
+  call.target = "/health";
+  call.limit = limit;
+  const auto answer = co_await client.send(std::move(call));
+  if (answer) co_return core::ProbeOutcome::kAnswered;
+  const bool refused = answer.error().fault == net::CallFault::kRefused;
+  co_return refused ? core::ProbeOutcome::kRefused : core::ProbeOutcome::kTimedOut;
+}
 
 constexpr Duration kSpaceCheckInterval = seconds(2);
 constexpr std::uint32_t kFillBytes = 1 << 20;

@@ -23,15 +23,14 @@
 
 #include "api/api.h"
 #include "api/backend.h"
-#include "controller/committer.h"
 #include "controller/controller.h"
 #include "controller/engine_shell.h"
 #include "controller/event_hub.h"
+#include "controller/inbox.h"
 #include "controller/metrics.h"
 #include "controller/monitor_log.h"
 #include "controller/reads.h"
 #include "controller/space_reserve.h"
-#include "controller/waiters.h"
 #include "controller/webhooks.h"
 #include "net/server.h"
 

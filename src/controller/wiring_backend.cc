@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/version.h"
-#include "controller/slot.h"
+#include "controller/reads.h"
 #include "controller/wiring.h"
 #include "core/explain.h"
 
