@@ -21,8 +21,8 @@
 #include "base/clock.h"
 #include "worker/cgroup.h"
 #include "worker/executor.h"
-#include "worker/runner.h"
-#include "worker/runner_messages.h"
+#include "worker/slot/runner.h"
+#include "worker/slot/runner_messages.h"
 
 namespace vortex::worker {
 namespace {

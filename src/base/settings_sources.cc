@@ -37,8 +37,8 @@ bool is_service_link(std::string_view name) {
          name.ends_with("_PORT") || name.find("_PORT_") != name.npos;
 }
 
-// What a task finds in its environment (worker/launch.cc) and would be taken for a setting: a task
-// may start a controller or a worker of its own.
+// What a task finds in its environment (worker/slot/launch.cc) and would be taken for a setting: a
+// task may start a controller or a worker of its own.
 bool is_for_tasks(std::string_view name) { return name == "VORTEX_WORKER_PID"; }
 
 }  // namespace

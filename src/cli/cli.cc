@@ -22,8 +22,8 @@
 #include "base/fault_point.h"
 #include "cli/app.h"
 #include "cli/local/process.h"
-#include "worker/runner.h"
-#include "worker/runner_messages.h"
+#include "worker/slot/runner.h"
+#include "worker/slot/runner_messages.h"
 
 namespace vortex::cli {
 namespace {

@@ -8,12 +8,16 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "base/time.h"
-#include "worker/fd.h"
+#include "model/dag.h"
+#include "worker/files.h"
 
 namespace vortex::worker {
 
@@ -53,5 +57,92 @@ bool remove_group(const std::string& folder);
 bool kill_group(const std::string& folder);
 // Unset: cannot be told.
 std::optional<bool> group_is_empty(const std::string& folder);
+
+// All processes of one worker, as its supervisor sees them: to be killed and proved gone when the
+// worker process has died.
+//
+// The supervisor must be a child subreaper: what a dead worker leaves behind becomes its child, and
+// every child that is not a known worker is killed, again and again, until there is none. With
+// control groups of version 2 the worker is started inside a group of its own as well, and killing
+// that is one write. On the supervisor's thread, which is the only one to wait for children.
+
+enum class Containment { kAuto, kTreeOnly };
+
+class WorkerGroup {
+ public:
+  WorkerGroup(Containment containment, GroupName name);
+
+  // Makes the group. False: there is none to be had, and process trees are all there is to go by.
+  bool prepare();
+  // In the child, between fork and exec: enters the group. Only system calls.
+  void enter() const noexcept;
+  // The same by id, from the parent. False: not moved.
+  bool enter(pid_t pid) const;
+
+  // Kills once and reaps; `known` are the worker processes that live. True: nothing is left.
+  bool kill_once(std::span<const pid_t> known);
+  // Kills until nothing is left. False: something could not be killed within the limit.
+  bool kill_all(std::span<const pid_t> known, Duration limit);
+  bool is_empty(std::span<const pid_t> known) const;
+  // Removes the groups of this worker in every hierarchy.
+  void remove();
+
+ private:
+  GroupName name_;
+  CgroupRoots roots_;
+  std::string folder_;  // version 2; empty: none
+  Fd entrance_;
+};
+
+// The groups of one slot and the limits its tasks have there: memory, processor, processes.
+//
+// The runner enters them once, when it starts; its tasks are born inside. Limits are written only
+// when they differ from those of the task before. What cannot be limited here runs without a limit
+// and is said so. On the executor's thread.
+
+struct SlotGroupConfig {
+  GroupName name;
+  std::uint32_t slot = 0;
+  std::uint32_t processes_max = 0;  // 0: no limit
+};
+
+class SlotGroup {
+ public:
+  SlotGroup() = default;  // no groups at all
+  SlotGroup(const CgroupRoots& roots, const SlotGroupConfig& config);
+
+  // The files a process writes itself into to enter all of them.
+  std::vector<Fd> entrances() const;
+
+  // What could not be limited, for people; empty: all is as asked.
+  std::string limit(const Resources& resources);
+  // Before a kill: the runner is in here too and must not wait for its share.
+  void lift_cpu();
+  // How many processes were killed in here because memory ran out.
+  std::uint64_t out_of_memory_count() const;
+
+  // Kills what is inside, the runner too. False: there is no group to go by.
+  bool kill_all() const;
+  // Precondition: the runner is gone.
+  void remove();
+
+ private:
+  enum class Version { kNone, kOne, kTwo };
+  struct Place {
+    Version version = Version::kNone;
+    std::string folder;
+  };
+  void add(const std::string& folder);
+  Place place_of(const std::string& unified_file, const std::string& v1_folder) const;
+  bool limit_memory(std::int64_t bytes);
+  bool limit_cpu(std::int64_t milli);
+
+  std::vector<std::string> folders_;
+  std::string unified_;
+  Place memory_;
+  Place cpu_;
+  std::int64_t memory_bytes_ = 0;  // as written last
+  std::int64_t cpu_milli_ = 0;
+};
 
 }  // namespace vortex::worker

@@ -18,7 +18,7 @@
 #include "base/time.h"
 #include "model/sync.h"
 #include "net/client.h"
-#include "worker/fd.h"
+#include "worker/files.h"
 
 namespace vortex::worker {
 

@@ -11,8 +11,8 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "worker/process_tree.h"
-#include "worker/slot.h"
+#include "worker/slot/process_tree.h"
+#include "worker/slot/slot.h"
 
 namespace vortex::worker {
 namespace {

@@ -25,10 +25,10 @@
 #include "base/time.h"
 #include "model/dag.h"
 #include "model/sync.h"
+#include "worker/cgroup.h"
 #include "worker/checkpoints.h"
-#include "worker/log_sink.h"
-#include "worker/own_log.h"
-#include "worker/worker_group.h"
+#include "worker/log_shipper.h"
+#include "worker/options.h"
 
 namespace vortex::worker {
 

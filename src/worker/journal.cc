@@ -14,9 +14,8 @@
 #include "base/clock.h"
 #include "codec/json_writer.h"
 #include "worker/answers.h"
-#include "worker/fd.h"
+#include "worker/files.h"
 #include "worker/quiet_thread.h"
-#include "worker/small_files.h"
 
 namespace vortex::worker {
 

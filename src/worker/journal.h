@@ -21,7 +21,7 @@
 #include "model/event.h"
 #include "model/ids.h"
 #include "net/client.h"
-#include "worker/own_log.h"
+#include "worker/options.h"
 
 namespace vortex::worker {
 

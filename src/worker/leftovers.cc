@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "worker/process_tree.h"
-#include "worker/slot_record.h"
-#include "worker/small_files.h"
+#include "worker/files.h"
+#include "worker/slot/process_tree.h"
+#include "worker/slot/slot_record.h"
 
 namespace vortex::worker {
 namespace {

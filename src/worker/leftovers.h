@@ -15,8 +15,8 @@
 #include <string>
 
 #include "base/time.h"
-#include "worker/fd.h"
-#include "worker/worker_group.h"
+#include "worker/cgroup.h"
+#include "worker/files.h"
 
 namespace vortex::worker {
 

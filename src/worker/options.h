@@ -3,6 +3,7 @@
 // Read once at the start and then fixed.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,15 @@
 #include "model/ids.h"
 #include "model/sync.h"
 #include "net/client.h"
-#include "worker/worker_group.h"
+#include "worker/cgroup.h"
 
 namespace vortex::worker {
+
+// Where a worker process or a supervisor says what happens to itself, each line with its level.
+// Nothing of the output of tasks. May be called on any thread; lines below the log level of the
+// settings are dropped by whoever takes them.
+
+using OwnLog = std::function<void(LogLevel, const std::string&)>;
 
 struct WorkerOptions {
   Settings settings;

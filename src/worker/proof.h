@@ -16,7 +16,7 @@
 #include "base/time.h"
 #include "model/sync.h"
 #include "net/client.h"
-#include "worker/own_log.h"
+#include "worker/options.h"
 
 namespace vortex::worker {
 

@@ -27,13 +27,11 @@
 #include "base/version.h"
 #include "worker/agent_shell.h"
 #include "worker/checkpoints.h"
-#include "worker/container.h"
 #include "worker/executor.h"
-#include "worker/health.h"
-#include "worker/launch.h"
 #include "worker/log_shipper.h"
-#include "worker/runner_messages.h"
-#include "worker/slot_record.h"
+#include "worker/slot/launch.h"
+#include "worker/slot/runner_messages.h"
+#include "worker/slot/slot_record.h"
 #include "worker/spawn_worker.h"
 
 namespace vortex::worker {

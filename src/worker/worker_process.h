@@ -7,7 +7,6 @@
 // supervisor dies the process is sent SIGTERM by the kernel and leaves the same way.
 
 #include "worker/options.h"
-#include "worker/own_log.h"
 
 namespace vortex::worker {
 

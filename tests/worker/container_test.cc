@@ -1,12 +1,12 @@
 // What can be said of a worker's container without making one; tests/e2e/container_launcher.sh
 // makes them.
 
-#include "worker/container.h"
-
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "worker/spawn_worker.h"
 
 namespace vortex::worker {
 namespace {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "worker/process_tree.h"
+#include "worker/slot/process_tree.h"
 
 namespace vortex::worker {
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "tests/worker/executing.h"
-#include "worker/slot_record.h"
+#include "worker/slot/slot_record.h"
 
 namespace vortex::worker {
 namespace {

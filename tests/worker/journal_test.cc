@@ -20,7 +20,7 @@
 #include "net/server.h"
 #include "tests/worker/executing.h"
 #include "worker/proof.h"
-#include "worker/slot_record.h"
+#include "worker/slot/slot_record.h"
 
 namespace vortex::worker {
 namespace {

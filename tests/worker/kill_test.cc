@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "tests/worker/executing.h"
 #include "tests/worker/other_worker.h"
-#include "worker/process_tree.h"
-#include "worker/runner_messages.h"
+#include "worker/slot/process_tree.h"
+#include "worker/slot/runner_messages.h"
 
 namespace vortex::worker {
 namespace {

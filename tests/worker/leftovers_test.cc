@@ -20,9 +20,9 @@
 #include "base/clock.h"
 #include "tests/worker/executing.h"
 #include "tests/worker/other_worker.h"
-#include "worker/process_tree.h"
 #include "worker/proof.h"
-#include "worker/slot_record.h"
+#include "worker/slot/process_tree.h"
+#include "worker/slot/slot_record.h"
 
 namespace vortex::worker {
 namespace {

@@ -1,14 +1,13 @@
 // Limits of tasks, where the machine lets us set them.
 
-#include "worker/limits.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "tests/worker/executing.h"
-#include "worker/small_files.h"
+#include "worker/cgroup.h"
+#include "worker/files.h"
 
 namespace vortex::worker {
 namespace {

@@ -1,8 +1,8 @@
-#include "worker/log_buffer.h"
-
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "worker/log_shipper.h"
 
 namespace vortex::worker {
 namespace {

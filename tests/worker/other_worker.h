@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "tests/worker/executing.h"
-#include "worker/worker_group.h"
+#include "worker/cgroup.h"
 
 namespace vortex::worker {
 

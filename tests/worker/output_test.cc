@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "tests/worker/executing.h"
-#include "worker/process_tree.h"
+#include "worker/slot/process_tree.h"
 
 namespace vortex::worker {
 namespace {

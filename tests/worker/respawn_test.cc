@@ -1,8 +1,8 @@
-#include "worker/respawn.h"
-
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "worker/supervisor.h"
 
 namespace vortex::worker {
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
-// What a task's first process is given, as its runner wants it: argv, environment and working
-// directory in one block. Pure; refuses what no program can be given.
+// From an assignment to what the executor starts: the command, whose expressions
+// the controller has resolved, and the environment a task finds. Pure but for
+// the wall clock of the deadline, which is passed in.
 
 #include <cstdint>
 #include <expected>
@@ -8,7 +9,22 @@
 #include <utility>
 #include <vector>
 
+#include "base/time.h"
+#include "model/sync.h"
+#include "worker/executor.h"
+
 namespace vortex::worker {
+
+struct LaunchContext {
+  std::string url;     // of a controller
+  std::string worker;  // its id
+  Instant wall_now;
+};
+
+Launch make_launch(const Assignment& assignment, const LaunchContext& context);
+
+// What a task's first process is given, as its runner wants it: argv, environment and working
+// directory in one block. Pure; refuses what no program can be given.
 
 struct StartTexts {
   std::uint32_t argc = 0;

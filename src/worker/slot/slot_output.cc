@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "worker/exit_text.h"
-#include "worker/slot.h"
+#include "worker/slot/runner_messages.h"
+#include "worker/slot/slot.h"
 
 namespace vortex::worker {
 namespace {

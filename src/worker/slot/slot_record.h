@@ -20,7 +20,7 @@
 
 #include "base/time.h"
 #include "model/sync.h"
-#include "worker/fd.h"
+#include "worker/files.h"
 
 namespace vortex::worker {
 

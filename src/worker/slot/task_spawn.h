@@ -14,7 +14,7 @@
 
 #include <sys/types.h>
 
-#include "worker/runner_messages.h"
+#include "worker/slot/runner_messages.h"
 
 namespace vortex::worker {
 

@@ -1,4 +1,4 @@
-#include "worker/task_spawn.h"
+#include "worker/slot/task_spawn.h"
 
 #include <cerrno>
 #include <csignal>

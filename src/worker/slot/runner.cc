@@ -1,4 +1,4 @@
-#include "worker/runner.h"
+#include "worker/slot/runner.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -21,11 +21,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "worker/fd.h"
-#include "worker/process_tree.h"
-#include "worker/runner_messages.h"
-#include "worker/slot_record.h"
-#include "worker/task_spawn.h"
+#include "worker/files.h"
+#include "worker/slot/process_tree.h"
+#include "worker/slot/runner_messages.h"
+#include "worker/slot/slot_record.h"
+#include "worker/slot/task_spawn.h"
 
 namespace vortex::worker {
 namespace {

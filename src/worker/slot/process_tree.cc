@@ -1,4 +1,4 @@
-#include "worker/process_tree.h"
+#include "worker/slot/process_tree.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "worker/fd.h"
+#include "worker/files.h"
 
 namespace vortex::worker {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker/slot_files.h"
+#include "worker/slot/slot_files.h"
 
 #include <algorithm>
 #include <array>
@@ -18,8 +18,8 @@
 #include "base/text.h"
 #include "codec/document.h"
 #include "codec/json_text.h"
-#include "worker/exit_text.h"
-#include "worker/small_files.h"
+#include "worker/files.h"
+#include "worker/slot/runner_messages.h"
 
 namespace vortex::worker {
 namespace {

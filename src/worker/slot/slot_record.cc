@@ -1,4 +1,4 @@
-#include "worker/slot_record.h"
+#include "worker/slot/slot_record.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,9 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "worker/fd.h"
-#include "worker/process_tree.h"
-#include "worker/small_files.h"
+#include "worker/files.h"
+#include "worker/slot/process_tree.h"
 
 namespace vortex::worker {
 namespace {

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 
 #include "model/sync.h"
-#include "worker/fd.h"
+#include "worker/files.h"
 
 namespace vortex::worker {
 

@@ -1,11 +1,9 @@
-#include "worker/small_files.h"
+#include "worker/files.h"
 
 #include <filesystem>
 
 #include <fcntl.h>
 #include <unistd.h>
-
-#include "worker/fd.h"
 
 namespace vortex::worker {
 namespace {
