@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/assert.h"
-#include "codec/problem.h"
+#include "codec/document.h"
 
 namespace vortex::fuzz {
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/text.h"
-#include "codec/json_text.h"
+#include "codec/json_writer.h"
 #include "codec/parts.h"
 #include "codec/reading.h"
 #include "codec/sync_parts.h"

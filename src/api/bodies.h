@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "codec/document.h"
-#include "codec/problem.h"
 #include "core/command.h"
 #include "model/commit.h"
 #include "model/dag.h"

@@ -9,9 +9,9 @@
 #include "api/handlers.h"
 #include "api/query.h"
 #include "api/views.h"
-#include "codec/resolve.h"
+#include "codec/render.h"
 #include "codec/sync_json.h"
-#include "codec/time_text.h"
+#include "codec/text.h"
 #include "model/check.h"
 
 namespace vortex::api {

@@ -3,7 +3,7 @@
 
 #include "api/schema.h"
 #include "api/views.h"
-#include "codec/sync_words.h"
+#include "codec/sync_parts.h"
 #include "model/sync.h"
 
 namespace vortex::api {

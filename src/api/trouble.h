@@ -13,7 +13,7 @@
 #include "api/backend.h"
 #include "api/codes.h"
 #include "base/time.h"
-#include "codec/problem.h"
+#include "codec/document.h"
 #include "core/effects.h"
 #include "model/sync.h"
 #include "net/http.h"

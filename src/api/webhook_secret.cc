@@ -5,7 +5,7 @@
 #include <sodium.h>
 
 #include "api/sodium_ready.h"
-#include "codec/base64.h"
+#include "codec/text.h"
 
 namespace vortex::api {
 

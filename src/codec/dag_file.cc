@@ -1,16 +1,179 @@
 #include "codec/dag_file.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include "codec/dag_document.h"
-#include "codec/dag_file_check.h"
-#include "codec/loaded_file.h"
+#include "base/text.h"
+#include "codec/dag_json.h"
+#include "codec/dag_read.h"
 #include "codec/reading.h"
+#include "model/check.h"
+#include "model/expression.h"
+#include "model/expression_check.h"
 
 namespace vortex::codec {
+namespace {
+
+std::size_t offset_of(std::string_view text, Position at) {
+  std::size_t offset = 0;
+  for (std::uint32_t line = 1; line < at.line; ++line) {
+    const std::size_t end = text.find('\n', offset);
+    if (end == text.npos) return text.size();
+    offset = end + 1;
+  }
+  return std::min(offset + at.column - 1, text.size());
+}
+
+// "/tasks/resize/env/DIR" as "/defaults/env/DIR"; empty for everything else.
+std::string in_defaults(std::string_view pointer) {
+  constexpr std::string_view kTasks = "/tasks/";
+  if (!pointer.starts_with(kTasks)) return {};
+  const std::size_t end = pointer.find('/', kTasks.size());
+  return end == pointer.npos ? std::string() : "/defaults" + std::string(pointer.substr(end));
+}
+
+}  // namespace
+
+std::optional<Problems> LoadedFile::load(std::string_view text, Syntax syntax) {
+  text_ = text;
+  std::string_view json = text;
+  if (syntax == Syntax::kYaml) {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (text_.starts_with(kByteOrderMark)) text_.remove_prefix(kByteOrderMark.size());
+    auto loaded = load_yaml(text);
+    if (!loaded) return std::move(loaded).error();
+    yaml_ = *std::move(loaded);
+    json = yaml_.json;
+  }
+  if (auto fault = document_.parse(json)) return Problems{*std::move(fault)};
+  if (syntax == Syntax::kYaml) document_.set_origin(yaml_.marks);
+  return std::nullopt;
+}
+
+Position LoadedFile::place_of(std::string_view pointer) const {
+  if (const auto node = document_.find(pointer)) return document_.position_of(*node);
+  if (const auto node = document_.find(in_defaults(pointer)); node && *node != 0) {
+    return document_.position_of(*node);
+  }
+  while (!pointer.empty()) {
+    pointer = pointer.substr(0, pointer.rfind('/'));
+    if (const auto node = document_.find(pointer)) return document_.position_of(*node);
+  }
+  return {1, 1};
+}
+
+// The mark that opens an expression looks the same in every style of quoting, so the n-th one of
+// the value is the n-th one behind the place of the value.
+Position LoadedFile::place_in_text(const TextPlace& place) const {
+  const Position start = place_of(place.pointer);
+  std::size_t at = offset_of(text_, start);
+  std::size_t mark = place.text.npos;
+  for (std::size_t next = place.text.find(kExpressionOpen);
+       next != place.text.npos && next <= place.offset;
+       next = place.text.find(kExpressionOpen, next + 1)) {
+    mark = next;
+    at = text_.find(kExpressionOpen, next == place.text.find(kExpressionOpen) ? at : at + 1);
+    if (at == text_.npos) return start;
+  }
+  if (mark == place.text.npos) return start;
+  return position_at(text_, at + (place.offset - mark));
+}
+
+namespace {
+
+using Kind = DagError::Kind;
+
+bool full(const DagComplaints& out) { return out.size() >= kProblemsMax; }
+
+std::vector<std::string_view> names_of(const DagSpec& spec, std::string_view except) {
+  std::vector<std::string_view> names;
+  for (const NodeSpec& node : spec.nodes) {
+    if (node.name != except) names.push_back(node.name);
+  }
+  return names;
+}
+
+DagError unknown_need(const DagSpec& spec, const NodeSpec& node, std::size_t at) {
+  const std::string& need = node.needs[at];
+  const std::string_view near = nearest_name(need, names_of(spec, node.name));
+  return {Kind::kUnknownNeed,
+          node.name,
+          fmt::format("needs {}, which is not a task in this DAG", in_quotes(need)),
+          {"needs", fmt::to_string(at)},
+          0,
+          near.empty() ? "" : fmt::format("did you mean {}?", in_quotes(near))};
+}
+
+// The text of a task that the error is about; empty when it is about something else.
+std::string_view text_of(const DagSpec& spec, const DagError& error) {
+  const auto node = std::ranges::find(spec.nodes, error.node, &NodeSpec::name);
+  if (node == spec.nodes.end() || error.member.empty()) return {};
+  const CommandLine& command = node->command;
+  const std::string& first = error.member.front();
+  if (first == "workdir") return command.workdir;
+  if (first == "env") {
+    const auto at = std::ranges::find_if(
+        command.env, [&](const auto& pair) { return pair.first == error.member[1]; });
+    return at == command.env.end() ? std::string_view() : std::string_view(at->second);
+  }
+  if (first != "run" && first != "shell") return {};
+  const auto& words = first == "run" ? command.argv : command.shell;
+  return words[error.member.size() < 2 ? 0 : std::stoul(error.member[1])];
+}
+
+}  // namespace
+
+DagComplaint placed_complaint(const LoadedFile& file, const DagSpec& spec, const DagError& error) {
+  Problem problem = explain_dag_error(error);
+  const Position at = file.place_in_text(
+      {.pointer = problem.pointer, .text = text_of(spec, error), .offset = error.offset});
+  problem.line = at.line;
+  problem.column = at.column;
+  return {std::move(problem), error.kind};
+}
+
+void complain_of_needs(const LoadedFile& file, const DagSpec& spec, DagComplaints& out) {
+  std::unordered_set<std::string_view> names;
+  for (const NodeSpec& node : spec.nodes) names.insert(node.name);
+  for (const NodeSpec& node : spec.nodes) {
+    for (std::size_t i = 0; i < node.needs.size() && !full(out); ++i) {
+      if (names.contains(node.needs[i])) continue;
+      out.push_back(placed_complaint(file, spec, unknown_need(spec, node, i)));
+    }
+  }
+}
+
+void complain_of_tasks(const LoadedFile& file, const DagSpec& spec, DagComplaints& out) {
+  for (const NodeSpec& node : spec.nodes) {
+    if (full(out)) return;
+    if (auto c = complain_of_name("name", node.name)) {
+      out.push_back(placed_complaint(file, spec, {Kind::kBadName, node.name, *std::move(c)}));
+    } else if (auto complaint = complain_of_values(node)) {
+      out.push_back(
+          placed_complaint(file, spec, {Kind::kBadValue, node.name, *std::move(complaint)}));
+    }
+  }
+}
+
+void complain_of_expressions(const LoadedFile& file, const DagSpec& spec, DagComplaints& out) {
+  if (full(out)) return;
+  for (ExpressionFault& fault : scan_expressions(spec, kProblemsMax).faults) {
+    DagComplaint complaint = placed_complaint(file, spec, to_dag_error(spec, std::move(fault)));
+    // Tasks share what stands in `defaults`; once is enough.
+    const auto same = [&](const DagComplaint& told) {
+      return told.problem.line == complaint.problem.line &&
+             told.problem.column == complaint.problem.column;
+    };
+    if (std::ranges::none_of(out, same)) out.push_back(std::move(complaint));
+  }
+}
+
 namespace {
 
 struct FileReading {

@@ -5,6 +5,7 @@
 // one text, `matrix`. docs/dag-files.md is the whole description. Everything that is wrong with a
 // file is told at once, each with its line and column. Pure functions, any thread.
 
+#include <cstddef>
 #include <expected>
 #include <optional>
 #include <string>
@@ -12,7 +13,7 @@
 #include <vector>
 
 #include "codec/document.h"
-#include "codec/problem.h"
+#include "codec/yaml_document.h"
 #include "model/dag.h"
 #include "model/plan.h"
 
@@ -44,5 +45,47 @@ Position place_in_file(std::string_view text, Syntax syntax, std::string_view po
 //    = help: did you mean 'retries'?
 // Every line ends with a newline. An empty code is left out.
 std::string to_text(const Problem& problem, std::string_view file, std::string_view code);
+
+// A DAG file, parsed in its syntax, and the places of everything in it.
+// Whatever the syntax, the document is the same. Internal to the codec; one thread.
+
+class LoadedFile {
+ public:
+  // To be called once, with a text that outlives this. Problems: there is nothing to read.
+  std::optional<Problems> load(std::string_view text, Syntax syntax);
+
+  const Document& document() const { return document_; }
+  // What is wrong with the file although it can be read.
+  const Problems& problems() const { return yaml_.problems; }
+
+  // Of the value at a pointer, or of what is nearest: a task's member that comes from `defaults`
+  // stands there, and what is not written at all is placed where it would be.
+  Position place_of(std::string_view pointer) const;
+
+  // Of a byte of the text at the pointer, as exactly as it can be told: the expression it belongs
+  // to is searched in the file.
+  struct TextPlace {
+    std::string_view pointer;
+    std::string_view text;
+    std::size_t offset = 0;
+  };
+  Position place_in_text(const TextPlace& place) const;
+
+ private:
+  std::string_view text_;
+  YamlDocument yaml_;
+  Document document_;
+};
+
+// All that stands in the way of running a DAG file, where `compile` would stop at the first.
+// Each complaint has its place in the file. Internal to the codec.
+
+DagComplaint placed_complaint(const LoadedFile& file, const DagSpec& spec, const DagError& error);
+
+// Needs that no task has the name of.
+void complain_of_needs(const LoadedFile& file, const DagSpec& spec, DagComplaints& out);
+// Names and values, task by task.
+void complain_of_tasks(const LoadedFile& file, const DagSpec& spec, DagComplaints& out);
+void complain_of_expressions(const LoadedFile& file, const DagSpec& spec, DagComplaints& out);
 
 }  // namespace vortex::codec

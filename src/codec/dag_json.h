@@ -32,7 +32,7 @@
 #include <string>
 #include <string_view>
 
-#include "codec/problem.h"
+#include "codec/document.h"
 #include "model/dag.h"
 #include "model/plan.h"
 

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/assert.h"
-#include "codec/dag_words.h"
+#include "codec/dag_read.h"
 #include "codec/document.h"
 #include "codec/json_writer.h"
 #include "model/check.h"

@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "codec/dag_json.h"
-#include "codec/dag_words.h"
+#include "codec/dag_read.h"
 #include "codec/json_writer.h"
 #include "codec/parts.h"
 #include "codec/units.h"

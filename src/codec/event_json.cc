@@ -4,8 +4,8 @@
 #include <string_view>
 #include <variant>
 
-#include "codec/id_text.h"
 #include "codec/json_writer.h"
+#include "codec/text.h"
 
 namespace vortex::codec {
 namespace {

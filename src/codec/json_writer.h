@@ -4,11 +4,13 @@
 // The caller keeps the nesting right; commas are the writer's. Text that is not UTF-8 is written
 // with the replacement character, so the result is always valid JSON.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "base/time.h"
+#include "codec/document.h"
 
 namespace vortex::codec {
 
@@ -47,5 +49,20 @@ class JsonWriter {
   std::string& out_;
   bool comma_ = false;  // a value was just finished on this level
 };
+
+// JSON that is passed on without being understood: outputs of tasks, parameters, metadata.
+//
+// Such text comes from users. It is checked once and kept in compact form: one line, no spaces
+// between tokens, numbers as they were written, and not so deep that it could not travel inside
+// a message. Pure functions.
+
+// What is deeper could be refused inside a message, and the whole message with it.
+inline constexpr std::size_t kPassedDepthMax = 32;
+
+// The compact form of a JSON object; problems if the text is anything else or repeats a key.
+Decoded<std::string> compact_object(std::string_view json);
+
+// Appends one value of a document in compact form.
+void append_compact(std::string& out, const Document& document, NodeIx node);
 
 }  // namespace vortex::codec

@@ -9,7 +9,6 @@
 
 #include "base/assert.h"
 #include "base/text.h"
-#include "codec/json_text.h"
 #include "codec/json_writer.h"
 #include "codec/reading.h"
 #include "model/check.h"

@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "codec/document.h"
-#include "codec/problem.h"
 #include "model/dag.h"
 
 namespace vortex::codec {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "codec/json_text.h"
+#include "codec/json_writer.h"
 #include "codec/units.h"
 #include "model/check.h"
 

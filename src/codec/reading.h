@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "codec/document.h"
-#include "codec/problem.h"
 #include "model/words.h"
 
 namespace vortex::codec {

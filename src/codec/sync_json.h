@@ -6,7 +6,7 @@
 // Members that say nothing are not written, and null means the same as not there. Bytes that are
 // not text go as base64 (`data_base64`, `checkpoint_base64`). JSON that is only passed on (outputs,
 // params, metadata) is read into its compact form; what is written must be a JSON object already:
-// codec/json_text.h makes one of what a user wrote. Append-only.
+// codec/json_writer.h makes one of what a user wrote. Append-only.
 
 #include <cstddef>
 #include <optional>
@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "base/time.h"
-#include "codec/problem.h"
+#include "codec/document.h"
 #include "model/ids.h"
 #include "model/sync.h"
 

@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "codec/base64.h"
-#include "codec/id_text.h"
+#include "codec/text.h"
 
 namespace vortex::codec {
 namespace {

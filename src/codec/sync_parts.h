@@ -2,12 +2,47 @@
 // The small parts of sync messages in both directions: attempts, marks, bytes.
 // For the codec itself and the small bodies of the API; one thread per Reading.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "codec/json_writer.h"
 #include "codec/reading.h"
 #include "model/sync.h"
+#include "model/words.h"
+
+namespace vortex {
+
+// What a worker reports, as one word each. On the wire: append-only.
+// The other words of the exchange stand in model/sync.h, beside what they mean.
+
+namespace codec {
+
+// In the order of ReportBody.
+enum class ReportKind : std::uint8_t {
+  kStarted,
+  kCheckpoint,
+  kCompleted,
+  kFailed,
+  kReleased,
+  kTimedOut,
+};
+
+}  // namespace codec
+
+template <>
+inline constexpr auto kWords<codec::ReportKind> = words<codec::ReportKind>({
+    {codec::ReportKind::kStarted, "started"},
+    {codec::ReportKind::kCheckpoint, "checkpoint"},
+    {codec::ReportKind::kCompleted, "completed"},
+    {codec::ReportKind::kFailed, "failed"},
+    {codec::ReportKind::kReleased, "released"},
+    {codec::ReportKind::kTimedOut, "timed_out"},
+});
+static_assert(std::variant_size_v<ReportBody> == kWords<codec::ReportKind>.size());
+
+}  // namespace vortex
 
 namespace vortex::codec {
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "codec/document.h"
-#include "codec/problem.h"
 
 namespace vortex::codec {
 

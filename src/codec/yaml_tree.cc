@@ -15,7 +15,7 @@
 #include <yaml-cpp/parser.h>
 
 #include "base/text.h"
-#include "codec/yaml_fault.h"
+#include "codec/mistakes.h"
 #include "model/check.h"
 
 namespace vortex::codec {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "codec/document.h"
-#include "codec/problem.h"
 
 namespace vortex::codec {
 

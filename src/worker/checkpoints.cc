@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "codec/json_text.h"
+#include "codec/json_writer.h"
 #include "codec/reading.h"
 #include "worker/answers.h"
 

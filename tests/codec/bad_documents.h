@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "codec/problem.h"
+#include "codec/document.h"
 
 namespace vortex::testing {
 

@@ -12,9 +12,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "codec/dag_document.h"
 #include "codec/dag_file.h"
-#include "codec/dag_task.h"
+#include "codec/dag_read.h"
 #include "codec/yaml_document.h"
 #include "tests/codec/schema_checker.h"
 

@@ -8,9 +8,8 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/text.h"
-#include "codec/base64.h"
 #include "codec/document.h"
-#include "codec/id_text.h"
+#include "codec/text.h"
 
 namespace vortex::codec {
 namespace {

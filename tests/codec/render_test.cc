@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "codec/resolve.h"
 #include "model/check.h"
 #include "model/plan.h"
 #include "model/rows.h"

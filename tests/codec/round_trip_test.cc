@@ -7,7 +7,7 @@
 
 #include "base/rng.h"
 #include "codec/dag_json.h"
-#include "codec/json_text.h"
+#include "codec/json_writer.h"
 #include "codec/sync_json.h"
 #include "model/dag.h"
 #include "model/plan.h"

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "codec/json_text.h"
+#include "codec/json_writer.h"
 
 namespace vortex::testing {
 namespace {

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "codec/time_text.h"
+#include "codec/text.h"
 
 namespace vortex::worker {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "base/text.h"
 #include "codec/document.h"
-#include "codec/json_text.h"
+#include "codec/json_writer.h"
 #include "worker/files.h"
 #include "worker/slot/runner_messages.h"
 

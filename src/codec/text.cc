@@ -1,8 +1,51 @@
-#include "codec/base64.h"
+#include "codec/text.h"
+
+#include <charconv>
+#include <cstdint>
 
 #include <sodium.h>
 
+#include "base/text.h"
+
 namespace vortex::codec {
+
+void append_time(std::string& out, Instant at) {
+  if (!has_time_text(at)) {
+    out += "null";
+    return;
+  }
+  TimeText text = time_text(at);
+  text[10] = 'T';
+  out += '"';
+  out.append(text.data(), text.size());
+  out += "Z\"";
+}
+
+QuotedId::QuotedId(RunId run) {
+  put("\"r");
+  put(run.value);
+  put("\"");
+}
+
+QuotedId::QuotedId(TaskId task) {
+  put("\"r");
+  put(task.run.value);
+  put("-L");
+  put(task.level);
+  put("-");
+  put(task.index);
+  put("\"");
+}
+
+void QuotedId::put(std::string_view text) {
+  size_ += text.copy(bytes_.data() + size_, text.size());
+}
+
+void QuotedId::put(std::uint64_t number) {
+  const auto [end, error] =
+      std::to_chars(bytes_.data() + size_, bytes_.data() + bytes_.size(), number);
+  size_ = static_cast<std::size_t>(end - bytes_.data());
+}
 
 void append_base64(std::string& out, std::string_view bytes) {
   constexpr int kForm = sodium_base64_VARIANT_ORIGINAL;
