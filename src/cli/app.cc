@@ -10,8 +10,8 @@
 
 #include "base/text.h"
 #include "base/version.h"
-#include "cli/command_spec.h"
-#include "cli/commands.h"
+#include "cli/arguments.h"
+#include "cli/commands/commands.h"
 
 namespace vortex::cli {
 namespace {

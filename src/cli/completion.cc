@@ -1,9 +1,16 @@
 #include "cli/completion.h"
 
 #include <algorithm>
+#include <memory>
+#include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "base/version.h"
+#include "cli/arguments.h"
+#include "cli/commands/commands.h"
+#include "cli/screen/listing.h"
 
 namespace vortex::cli {
 namespace {
@@ -207,6 +214,38 @@ std::string fish_completion(const std::vector<CompletionPoint>& points) {
     }
   }
   return out;
+}
+
+// vortex completion: a script for the shell, made from the commands that this program has.
+
+void add_completion(CommandSpec app, Command& chosen) {
+  auto shell = std::make_shared<std::string>();
+  CommandSpec command =
+      app.command("completion", "Print a completion script for a shell").group(kOperate);
+  command.option("shell", *shell, "bash, zsh or fish")
+      .required()
+      .one_of({"bash", "zsh", "fish"})
+      .value_name("WORD");
+  command.example("source <(vortex completion bash)");
+  command.on_chosen(chosen, [shell, app](Context&) {
+    const std::vector<CompletionPoint> points = completion_points(app.tree());
+    if (*shell == "bash") print(bash_completion(points));
+    if (*shell == "zsh") print(zsh_completion(points));
+    if (*shell == "fish") print(fish_completion(points));
+    return ExitCode::kOk;
+  });
+}
+
+// vortex version: which vortex this is.
+
+void add_version(CommandSpec app, Command& chosen) {
+  CommandSpec command = app.command("version", "Print the version").group(kOperate);
+  command.example("vortex version -o json");
+  command.on_chosen(chosen, [](Context& context) {
+    const std::string text(version());
+    return show_one(context, boost::json::object{{"version", text}},
+                    {text, fmt::format("vortex {}\n", text)});
+  });
 }
 
 }  // namespace vortex::cli

@@ -2,10 +2,14 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <iostream>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include "cli/screen/terminal.h"
 
 namespace vortex::cli {
 namespace {
@@ -70,6 +74,20 @@ void talk(std::string_view text) {
 void complain(std::string_view what, std::string_view help) {
   talk(fmt::format("error: {}", what));
   if (!help.empty()) talk(fmt::format("  = help: {}", help));
+}
+
+std::optional<ExitCode> confirm(const Context& context, std::string_view question) {
+  if (context.yes) return std::nullopt;
+  if (!is_terminal(STDIN_FILENO) || !is_terminal(STDERR_FILENO)) {
+    complain(fmt::format("{} needs confirmation", question), "pass --yes when not at a terminal");
+    return ExitCode::kUsage;
+  }
+  fmt::print(stderr, "{}? [y/N] ", question);
+  std::string answer;
+  std::getline(std::cin, answer);
+  if (answer == "y" || answer == "Y" || answer == "yes") return std::nullopt;
+  talk("nothing was done");
+  return ExitCode::kFailed;
 }
 
 }  // namespace vortex::cli

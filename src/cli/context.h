@@ -13,9 +13,26 @@
 
 #include "base/settings.h"
 #include "base/time.h"
-#include "cli/exit_code.h"
 
 namespace vortex::cli {
+
+// What the exit code of `vortex` means. Scripts rely on it: append-only.
+// The same numbers are in `vortex --help` and in the docs.
+
+enum class ExitCode : int {
+  kOk = 0,
+  kFailed = 1,
+  kUsage = 2,
+  kNotFound = 3,
+  kAuth = 4,
+  kUnreachable = 5,
+  kConflict = 6,
+  kInvalid = 7,  // file or configuration
+  kRunFailed = 8,
+  kWaitTimedOut = 9,
+  kRunCancelled = 10,
+  kInterrupted = 130,
+};
 
 enum class Output : std::uint8_t { kTable, kWide, kJson, kJsonl, kName };
 enum class ColorMode : std::uint8_t { kAuto, kAlways, kNever };
@@ -51,5 +68,13 @@ bool print_now(std::string_view text);  // and flush; false: nobody reads
 int flush_output();                     // stdout; 0, or the errno of the first write that failed
 void talk(std::string_view text);       // stderr, with a newline
 void complain(std::string_view what, std::string_view help = {});  // error: ... = help: ...
+
+// Asks before what cannot be taken back.
+//
+// With --yes nothing is asked. At a terminal a person answers; anywhere else it is refused, because
+// nobody can answer there.
+
+// Unset: go on. Otherwise what the command ends with; the reason was told.
+std::optional<ExitCode> confirm(const Context& context, std::string_view question);
 
 }  // namespace vortex::cli

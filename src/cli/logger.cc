@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include <pthread.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -20,6 +21,15 @@ std::function<void(LogLevel, const std::string&)> lines_to(std::shared_ptr<spdlo
   return [logger = std::move(logger)](LogLevel level, const std::string& line) {
     logger->log(static_cast<spdlog::level::level_enum>(level), line);
   };
+}
+
+sigset_t block_stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  return set;
 }
 
 }  // namespace vortex::cli

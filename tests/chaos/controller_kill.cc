@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
-#include "cli/local/controller_process.h"
+#include "cli/local/cluster.h"
 #include "store/sqlite/open.h"
 #include "tests/chaos/ledger.h"
 #include "tests/chaos/load.h"

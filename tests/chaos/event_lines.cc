@@ -6,7 +6,7 @@
 
 #include <boost/json.hpp>
 
-#include "cli/human.h"
+#include "cli/screen/human.h"
 
 namespace vortex::chaos {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/settings.h"
-#include "cli/drill/victims.h"
+#include "cli/local/drill.h"
 #include "cli/local/folder.h"
 #include "cli/local/process.h"
 #include "controller/controller.h"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/json_view.h"
+#include "cli/screen/json_view.h"
 #include "tests/cli/fake_controller.h"
 
 namespace vortex::cli::test {

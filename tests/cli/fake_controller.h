@@ -15,7 +15,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 
-#include "cli/api_client.h"
+#include "cli/client/api_client.h"
 #include "net/server.h"
 
 namespace vortex::cli::test {

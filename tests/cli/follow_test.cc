@@ -1,6 +1,6 @@
 // The live feed: what counts as life, and what as a lost controller. And health of several.
 
-#include "cli/follow.h"
+#include "cli/client/follow.h"
 
 #include <chrono>
 

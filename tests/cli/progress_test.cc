@@ -1,10 +1,10 @@
 // Progress from recorded events: counts, bars and lines.
 
+#include "cli/screen/progress.h"
+
 #include <gtest/gtest.h>
 
 #include "cli/arguments.h"
-#include "cli/progress_model.h"
-#include "cli/progress_view.h"
 
 namespace vortex::cli {
 namespace {

@@ -2,14 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/address.h"
-#include "cli/color.h"
-#include "cli/human.h"
-#include "cli/json_view.h"
-#include "cli/log_lines.h"
-#include "cli/sse.h"
-#include "cli/table.h"
-#include "cli/width.h"
+#include "cli/client/api_client.h"
+#include "cli/client/follow.h"
+#include "cli/commands/log_source.h"
+#include "cli/screen/human.h"
+#include "cli/screen/json_view.h"
+#include "cli/screen/listing.h"
+#include "cli/screen/terminal.h"
 
 namespace vortex::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <expected>
 #include <string>
 
-#include "cli/local/controller_process.h"
+#include "cli/local/cluster.h"
 
 namespace vortex::cli::bench {
 

@@ -1,16 +1,15 @@
-#include "cli/bench/engine_bench.h"
-
 #include <chrono>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "cli/bench/benches.h"
 #include "cli/bench/drive.h"
 #include "cli/bench/fleet.h"
 #include "cli/bench/measure.h"
 #include "cli/bench/replay.h"
-#include "cli/local/controller_process.h"
+#include "cli/local/cluster.h"
 #include "store/sqlite/bare_loop.h"
 
 namespace vortex::cli::bench {

@@ -1,17 +1,151 @@
 #include "cli/bench/fleet.h"
 
+#include <algorithm>
+#include <chrono>
 #include <numeric>
 #include <utility>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/json.hpp>
 #include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/version.h"
+#include "codec/sync_json.h"
 
 namespace vortex::cli::bench {
 
 namespace asio = boost::asio;
+
+namespace {
+
+constexpr Duration kAfterFailure = millis(20);
+constexpr Duration kCallLimit = seconds(20);
+
+net::ClientConfig client_config(const AgentConfig& config) {
+  net::ClientConfig client;
+  client.endpoint = config.server;
+  return client;
+}
+
+}  // namespace
+
+Agent::Agent(asio::any_io_executor executor, AgentConfig config, AgentWatch watch)
+    : executor_(std::move(executor)),
+      config_(std::move(config)),
+      watch_(std::move(watch)),
+      client_(executor_, client_config(config_)),
+      target_("/api/workers/" + config_.name + "/sync"),
+      incarnation_{static_cast<std::uint64_t>(wall_clock_now().us)} {}
+
+asio::awaitable<void> Agent::run() {
+  while (!stopping_) {
+    if (enrolled_) {
+      co_await exchange();
+    } else {
+      co_await enroll();
+    }
+  }
+}
+
+asio::awaitable<void> Agent::pause(Duration time) {
+  asio::steady_timer timer(executor_, std::chrono::microseconds(time.us));
+  co_await timer.async_wait(asio::use_awaitable);
+}
+
+asio::awaitable<void> Agent::enroll() {
+  incarnation_ = incarnation_.next();
+  codec::RegisterBody body;
+  body.info.id = WorkerId(config_.name);
+  body.info.machine = MachineId("bench");
+  body.info.name = config_.name;
+  body.info.version = version();
+  body.info.slots = config_.slots;
+  body.incarnation = incarnation_;
+  net::Call call;
+  call.method = net::Method::kPost;
+  call.target = "/api/workers";
+  call.body = codec::write_register(body);
+  call.limit = kCallLimit;
+  const auto answer = co_await client_.send(std::move(call));
+  if (answer && answer->status < 300) {
+    enrolled_ = true;
+    co_return;
+  }
+  ++failures_;
+  co_await pause(kAfterFailure);
+}
+
+SyncRequest Agent::next_request() {
+  SyncRequest request;
+  request.worker = WorkerId(config_.name);
+  request.incarnation = incarnation_;
+  request.seq = ++seq_;
+  request.ack = ack_;
+  request.slots = config_.works ? config_.slots : 0;
+  request.held.emplace();
+  for (Sent& sent : unacknowledged_) {
+    sent.seq = seq_;
+    request.reports.push_back({sent.report.attempt, Started{}});
+    request.reports.push_back(sent.report);
+  }
+  request.wait = config_.wait;
+  return request;
+}
+
+asio::awaitable<void> Agent::exchange() {
+  net::Call call;
+  call.method = net::Method::kPost;
+  call.target = target_;
+  call.body = codec::write_sync(next_request());
+  call.limit = kCallLimit + config_.wait;
+  ++calls_;
+  const Instant begin = boot_clock_now();
+  const auto answer = co_await client_.send(std::move(call));
+  if (answer && answer->status == 200) {
+    const auto reply = codec::read_sync_reply(answer->body);
+    if (reply) {
+      watch_.on_answer(boot_clock_now() - begin);
+      take(*reply);
+      co_return;
+    }
+  }
+  ++failures_;
+  // 404, 409: the controller knows this session no more.
+  if (answer && (answer->status == 409 || answer->status == 404)) forget_session();
+  co_await pause(kAfterFailure);
+}
+
+void Agent::take(const SyncReply& reply) {
+  ack_ = reply.mark;
+  std::erase_if(unacknowledged_, [&](const Sent& sent) {
+    if (sent.seq > reply.seq_seen) return false;
+    watch_.on_acknowledged(sent.report.attempt);
+    ++completed_;
+    return true;
+  });
+  // Repeated assignments are among what was here before this reply.
+  const auto before = static_cast<std::ptrdiff_t>(unacknowledged_.size());
+  for (const Assignment& assignment : reply.assignments) {
+    const bool known =
+        std::any_of(unacknowledged_.begin(), unacknowledged_.begin() + before,
+                    [&](const Sent& sent) { return sent.report.attempt == assignment.attempt; });
+    if (known) continue;
+    watch_.on_assigned(assignment);
+    unacknowledged_.push_back({{assignment.attempt, Completed{}}, 0});
+  }
+}
+
+void Agent::forget_session() {
+  enrolled_ = false;
+  unacknowledged_.clear();
+  ack_ = {};
+}
 
 namespace {
 

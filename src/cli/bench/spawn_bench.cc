@@ -1,5 +1,3 @@
-#include "cli/bench/spawn_bench.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -15,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/bench/benches.h"
 #include "cli/bench/fleet.h"
 #include "cli/bench/measure.h"
 #include "cli/local/cluster.h"

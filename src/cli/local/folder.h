@@ -24,4 +24,10 @@ class TempFolder {
   std::string path_;
 };
 
+// Who listens on a TCP port of this machine, for messages. What other users' processes hold is
+// often not for us to see: then nothing is said. Reads /proc only.
+
+// "vortex (process 4711)"; empty: nobody, or not known.
+std::string port_holder(std::uint16_t port);
+
 }  // namespace vortex::cli::local

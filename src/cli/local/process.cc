@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -17,10 +18,45 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/child.h"
+
+namespace vortex::cli {
+namespace {
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  out.reserve(texts.size() + 1);
+  for (std::string& text : texts) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+std::vector<std::string> with_our_own(std::vector<std::string> variables) {
+  for (char** at = ::environ; *at != nullptr; ++at) variables.emplace_back(*at);
+  return variables;
+}
+
+}  // namespace
+
+ExecTexts::ExecTexts(std::vector<std::string> arguments, std::vector<std::string> environment)
+    : arguments_(std::move(arguments)),
+      variables_(with_our_own(std::move(environment))),
+      argv_(pointers(arguments_)),
+      environment_(pointers(variables_)) {}
+
+void begin_child() {
+  ::setpgid(0, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+int exit_code_of(int status) {
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace vortex::cli
 
 namespace vortex::cli::local {
-
 namespace {
 
 constexpr Duration kLook = millis(5);

@@ -1,0 +1,78 @@
+#include <expected>
+#include <memory>
+#include <string>
+
+#include "cli/arguments.h"
+#include "cli/bench/benches.h"
+#include "cli/commands/commands.h"
+
+namespace vortex::cli {
+namespace {
+
+ExitCode finish(const std::expected<void, std::string>& done) {
+  if (done) return ExitCode::kOk;
+  complain(done.error());
+  return ExitCode::kFailed;
+}
+
+void add_engine(CommandSpec parent, Command& chosen) {
+  auto options = std::make_shared<bench::EngineBench>();
+  CommandSpec engine = parent.command(
+      "engine", "Run no-op tasks through a whole controller, compared with bare SQLite");
+  engine.option("--tasks", options->tasks, "Number of tasks").between(1, 1'000'000);
+  engine.option("--agents", options->agents, "Number of agents that run them").between(1, 1'000);
+  engine.option("--slots", options->slots, "Tasks that an agent holds at once").between(1, 100'000);
+  engine.example("vortex bench engine --tasks 100000 --agents 4");
+  engine.on_chosen(chosen,
+                   [options](Context&) { return finish(bench::run_engine_bench(*options)); });
+}
+
+void add_workers_bench(CommandSpec parent, Command& chosen) {
+  auto options = std::make_shared<bench::WorkersBench>();
+  CommandSpec workers = parent.command("workers", "Measure an idle controller with many workers");
+  workers.option("--workers", options->workers, "Number of workers").between(1, 10'000);
+  workers.option("--seconds", options->seconds, "Duration of the measurement").between(1, 3'600);
+  workers.example("vortex bench workers --workers 100 --seconds 20");
+  workers.on_chosen(chosen,
+                    [options](Context&) { return finish(bench::run_workers_bench(*options)); });
+}
+
+void add_history(CommandSpec parent, Command& chosen) {
+  auto options = std::make_shared<bench::HistoryBench>();
+  CommandSpec history =
+      parent.command("history", "Measure throughput with millions of finished tasks in the file");
+  history.option("--finished", options->finished, "Number of finished tasks to start with");
+  history.option("--tasks", options->tasks, "Number of tasks in the measured run")
+      .between(1, 1'000'000);
+  history.example("vortex bench history --finished 1000000");
+  history.on_chosen(chosen,
+                    [options](Context&) { return finish(bench::run_history_bench(*options)); });
+}
+
+void add_spawn(CommandSpec parent, Command& chosen) {
+  auto options = std::make_shared<bench::SpawnBench>();
+  CommandSpec spawn = parent.command(
+      "spawn",
+      "Run `true` many times through controller and workers, compared with bare posix_spawn");
+  spawn.option("--tasks", options->tasks, "Number of tasks per round").between(1, 1'000'000);
+  spawn.option("--workers", options->workers, "Number of worker processes").between(1, 100);
+  spawn.option("--slots", options->slots, "Total number of concurrent tasks").between(1, 1'000);
+  spawn.option("--rounds", options->rounds, "Number of rounds; the median counts").between(1, 100);
+  spawn.example("vortex bench spawn --tasks 2000 --slots 4");
+  spawn.on_chosen(chosen, [options](Context&) { return finish(bench::run_spawn_bench(*options)); });
+}
+
+}  // namespace
+
+void add_bench(CommandSpec app, Command& chosen) {
+  CommandSpec bench =
+      app.command("bench", "Measure the performance of vortex on this machine").group(kOperate);
+  bench.needs_command();
+  bench.example("vortex bench engine --tasks 100000");
+  add_engine(bench, chosen);
+  add_workers_bench(bench, chosen);
+  add_history(bench, chosen);
+  add_spawn(bench, chosen);
+}
+
+}  // namespace vortex::cli

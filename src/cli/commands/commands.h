@@ -1,0 +1,52 @@
+#pragma once
+// The commands that exist. Each adds itself, its options and its help to the tree.
+//
+// `chosen` is set by the parser to what shall be done; nothing runs while arguments are read.
+
+#include "cli/arguments.h"
+
+namespace vortex::cli {
+
+// Run things.
+void add_controller(CommandSpec app, Command& chosen);
+void add_dag(CommandSpec app, Command& chosen);
+void add_dev(CommandSpec app, Command& chosen);
+void add_exec(CommandSpec app, Command& chosen);
+void add_run(CommandSpec app, Command& chosen);
+void add_validate(CommandSpec app, Command& chosen);
+void add_worker(CommandSpec app, Command& chosen);
+
+// Look.
+void add_status(CommandSpec app, Command& chosen);
+void add_top(CommandSpec app, Command& chosen);
+void add_runs(CommandSpec app, Command& chosen);
+void add_tasks(CommandSpec app, Command& chosen);
+void add_logs(CommandSpec app, Command& chosen);
+void add_events(CommandSpec app, Command& chosen);
+void add_machines(CommandSpec app, Command& chosen);
+void add_recoveries(CommandSpec app, Command& chosen);
+void add_timings(CommandSpec app, Command& chosen);
+void add_explain(CommandSpec app, Command& chosen);
+
+// Act.
+void add_workers(CommandSpec app, Command& chosen);
+void add_queues(CommandSpec app, Command& chosen);
+void add_dlq(CommandSpec app, Command& chosen);
+void add_leases(CommandSpec app, Command& chosen);
+void add_fence(CommandSpec app, Command& chosen);
+void add_worker_check(CommandSpec app, Command& chosen);
+
+// Operate.
+void add_config(CommandSpec app, Command& chosen);
+void add_doctor(CommandSpec app, Command& chosen);
+void add_drill(CommandSpec app, Command& chosen);
+void add_health(CommandSpec app, Command& chosen);
+void add_db(CommandSpec app, Command& chosen);
+void add_reconcile(CommandSpec app, Command& chosen);
+void add_tokens(CommandSpec app, Command& chosen);
+void add_webhooks(CommandSpec app, Command& chosen);
+void add_bench(CommandSpec app, Command& chosen);
+void add_completion(CommandSpec app, Command& chosen);
+void add_version(CommandSpec app, Command& chosen);
+
+}  // namespace vortex::cli

@@ -1,0 +1,188 @@
+// vortex dev: a whole vortex on this machine, in one command.
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/arguments.h"
+#include "cli/client/api_client.h"
+#include "cli/client/submit.h"
+#include "cli/commands/commands.h"
+#include "cli/local/cluster.h"
+#include "cli/local/folder.h"
+#include "cli/logger.h"
+#include "cli/screen/human.h"
+#include "cli/screen/run_watch.h"
+#include "cli/screen/terminal.h"
+#include "codec/dag_json.h"
+#include "net/socket.h"
+
+namespace vortex::cli {
+namespace {
+
+constexpr std::uint16_t kUsualPort = 8080;
+constexpr long kLookEveryNs = 200'000'000;
+
+struct DevFlags {
+  std::string folder = ".";
+  std::uint16_t port = 0;
+  std::uint32_t workers = 2;
+  std::uint32_t slots = 4;
+  std::string file;
+  bool once = false;
+  bool stay = false;
+};
+
+void greet(const local::Cluster& cluster, const DevFlags& flags) {
+  talk(
+      fmt::format("vortex is up\n"
+                  "  API         {}\n"
+                  "  workers     {} with {} each, supervised\n"
+                  "  database    {}/vortex.db\n"
+                  "  logs        {}/controller.log, workers.log, monitor.log",
+                  cluster.url(), flags.workers, counted(flags.slots, "slot"), cluster.folder(),
+                  cluster.folder()));
+  const bool usual = cluster.endpoint().port == kUsualPort;
+  const std::string server = usual ? "" : fmt::format(" --server {}", cluster.url());
+  talk(
+      fmt::format("\nTry, in another terminal:\n"
+                  "  vortex status{}\n"
+                  "  vortex run{} FILE.yaml\n"
+                  "  vortex workers list{}\n",
+                  server, server, server));
+}
+
+// The example of `./run`, or whatever file was given: submitted and watched
+// here.
+ExitCode run_file(const Context& context, const local::Cluster& cluster, const DevFlags& flags) {
+  Context here = context;
+  here.servers = {cluster.url()};
+  const auto plan = load_dag_plan(here, flags.file);
+  if (!plan) return plan.error();
+  const auto params = params_from((*plan)->spec, {});
+  if (!params) return params.error();
+  auto api = ApiClient::open(here);
+  if (!api) return api.error();
+  SubmitRequest request;
+  request.dag_json = codec::write_dag((*plan)->spec);
+  request.params_json = *params;
+  const auto run = submit_run(**api, std::move(request));
+  if (!run) return run.error();
+  talk(fmt::format("{} submitted as {}", flags.file, *run));
+  return watch_run(here, **api, *run, {});
+}
+
+// Until somebody ends it, or a part of it ends by itself.
+ExitCode wait_for_end(local::Cluster& cluster, const sigset_t& signals) {
+  const timespec look{0, kLookEveryNs};
+  for (;;) {
+    if (sigtimedwait(&signals, nullptr, &look) > 0) return ExitCode::kOk;
+    if (const std::string wrong = cluster.trouble(); !wrong.empty()) {
+      complain(wrong);
+      return ExitCode::kFailed;
+    }
+  }
+}
+
+// By --port, or by controller.listen where somebody has set it; 0: whatever is free.
+std::uint16_t wanted_port(const DevFlags& flags, const LoadedSettings& loaded) {
+  if (flags.port > 0) return flags.port;
+  const auto listen =
+      std::ranges::find(loaded.effective, "controller.listen", &EffectiveSetting::key);
+  if (listen == loaded.effective.end() || listen->origin == "default") return 0;
+  const std::string_view text = listen->value;
+  std::uint16_t port = 0;
+  const std::size_t colon = text.rfind(':');
+  if (colon != text.npos) std::from_chars(text.data() + colon + 1, text.data() + text.size(), port);
+  return port;
+}
+
+// Says who holds the port, if somebody does.
+bool is_busy(const DevFlags& flags, std::uint16_t port) {
+  if (port == 0 || local::is_free(port)) return false;
+  const std::string holder = local::port_holder(port);
+  complain(fmt::format("port {} is in use{}{}", port, holder.empty() ? "" : " by ", holder),
+           fmt::format("choose another one with {}, or omit it",
+                       flags.port > 0 ? "--port" : "--controller.listen"));
+  return true;
+}
+
+ExitCode develop(const Context& context, const DevFlags& flags) {
+  const auto loaded = load(context);
+  if (!loaded) return ExitCode::kInvalid;
+  const std::uint16_t port = wanted_port(flags, *loaded);
+  if (is_busy(flags, port)) return ExitCode::kFailed;
+  std::error_code error;
+  const std::filesystem::path home = std::filesystem::absolute(flags.folder, error);
+  const std::filesystem::path data = home / ".vortex";
+  std::filesystem::create_directories(data, error);
+  if (error) {
+    complain(fmt::format("cannot create {}: {}", data.string(), error.message()));
+    return ExitCode::kFailed;
+  }
+  local::ClusterConfig config;
+  config.folder = data.lexically_normal().string();
+  config.workdir = home.lexically_normal().string();
+  config.workers = flags.workers;
+  config.slots = flags.slots;
+  config.settings = context.setting_flags;
+  if (!context.config.empty())
+    config.settings.insert(config.settings.begin(), {"--config", context.config});
+  const bool usual_is_free = local::is_free(kUsualPort);
+  config.port = port > 0 ? port : usual_is_free ? kUsualPort : 0;
+  if (port == 0 && !usual_is_free) talk("Port 8080 is in use; using another one");
+  talk("Starting a controller and its workers ...");
+  auto cluster = local::Cluster::start(std::move(config));
+  if (!cluster) {
+    complain(cluster.error());
+    return ExitCode::kFailed;
+  }
+  greet(**cluster, flags);
+  ExitCode end = ExitCode::kOk;
+  if (!flags.file.empty()) end = run_file(context, **cluster, flags);
+  const bool stays =
+      flags.stay || (!flags.once && (flags.file.empty() || is_terminal(STDIN_FILENO)));
+  if (stays && end != ExitCode::kInterrupted) {
+    talk(fmt::format("\n{} keeps running; press Ctrl-C to stop it", (*cluster)->url()));
+    const sigset_t signals = block_stop_signals();
+    end = wait_for_end(**cluster, signals);
+  }
+  talk("Stopping the workers, then the controller");
+  (*cluster)->stop();
+  return end;
+}
+
+}  // namespace
+
+void add_dev(CommandSpec app, Command& chosen) {
+  CommandSpec command = app.command(
+      "dev", "Run a controller and two workers on this machine, with all data in DIR/.vortex");
+  command.group(kRunThings);
+  auto flags = std::make_shared<DevFlags>();
+  command.option("dir", flags->folder, "Working directory of tasks and location of .vortex")
+      .shows_default();
+  command.option("--port", flags->port, "Port of the API (default: 8080, or a free one)");
+  command.option("--workers", flags->workers, "Number of worker processes")
+      .between(1, 100)
+      .shows_default();
+  command.option("--slots", flags->slots, "Concurrent tasks per worker")
+      .between(1, 1'000)
+      .shows_default();
+  command.option("--run", flags->file, "Submit this DAG file and watch it").value_name("FILE");
+  command.flag("--once", flags->once, "Stop when that run ends, with its exit code");
+  command.flag("--stay", flags->stay, "Keep running afterwards, even without a terminal");
+  command.example(
+      "vortex dev\n"
+      "vortex dev --run examples/hello.yaml --once");
+  command.on_chosen(chosen, [flags](Context& context) { return develop(context, *flags); });
+}
+
+}  // namespace vortex::cli

@@ -1,0 +1,407 @@
+// vortex runs: the executions of DAGs, to look at and to wait for.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include "api/schema.h"
+#include "cli/arguments.h"
+#include "cli/client/act.h"
+#include "cli/client/api_client.h"
+#include "cli/client/submit.h"
+#include "cli/commands/commands.h"
+#include "cli/context.h"
+#include "cli/screen/human.h"
+#include "cli/screen/json_view.h"
+#include "cli/screen/listing.h"
+#include "cli/screen/run_watch.h"
+#include "codec/dag_json.h"
+
+namespace vortex::cli {
+namespace {
+
+// The commands of `vortex runs` that change a run: cancel, pause, resume, retry, rerun.
+// Added to the tree by runs.cc; nothing else uses this.
+
+using boost::json::object;
+using Texts = std::vector<std::string>;
+
+struct Verb {
+  const char* name;  // also the end of the path
+  const char* help;
+  const char* done;  // "Run {} paused"
+  enum class Danger : bool { kNo, kYes } danger;
+};
+
+constexpr Verb kVerbs[] = {
+    {"cancel", "Cancel runs: stop running tasks and start no more", "Cancelling run {}",
+     Verb::Danger::kYes},
+    {"pause", "Pause runs: start no more tasks; running ones continue", "Run {} paused",
+     Verb::Danger::kNo},
+    {"resume", "Resume paused runs", "Run {} resumed", Verb::Danger::kNo},
+};
+
+ExitCode act_on_runs(const Context& context, const Verb& verb, const Texts& texts) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  std::vector<Act> acts;
+  for (const std::string& text : texts) {
+    const auto run = find_run(**api, text);
+    if (!run) return report(run.error());
+    const std::string id = text_at(*run, "id");
+    if (verb.danger == Verb::Danger::kYes) {
+      const auto no =
+          confirm(context, fmt::format("{} run {} of {}", verb.name, id, text_at(*run, "dag")));
+      if (no) return *no;
+    }
+    acts.push_back({post_request(fmt::format("/api/runs/{}/{}", escaped(id), verb.name)), id,
+                    fmt::format(fmt::runtime(verb.done), id)});
+  }
+  return act_on_all(context, **api, std::move(acts));
+}
+
+struct Again {
+  std::string run;
+  bool watch = false;
+};
+
+ExitCode nothing_failed(const std::string& id) {
+  complain(fmt::format("run {} has no failed tasks", id),
+           fmt::format("`vortex runs rerun {}` starts a new run of the same DAG", id));
+  return ExitCode::kConflict;
+}
+
+// The dead-letter queue holds the same tasks: running one again closes its letter.
+ExitCode retry(const Context& context, const Again& again) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  const auto run = find_run(**api, again.run);
+  if (!run) return report(run.error());
+  const std::string id = text_at(*run, "id");
+  const std::string failed = fmt::format("/api/runs/{}/tasks?state=Failed", escaped(id));
+  const auto tasks = fetch_all(**api, failed, "tasks", {.limit = 0, .all = true});
+  if (!tasks) return report(tasks.error());
+  if (tasks->items.empty()) return nothing_failed(id);
+  boost::json::array revived;
+  for (const auto& task : tasks->items) {
+    const std::string task_id = text_at(task.as_object(), "id");
+    auto answer = (*api)->post(fmt::format("/api/tasks/{}/retry", escaped(task_id)));
+    if (!answer) return report(answer.error());
+    revived.push_back(std::move(answer->json));
+  }
+  if (wants_json(context)) {
+    show_one(context, object{{"run", id}, {"tasks", revived}}, {});
+  } else if (context.output == Output::kName) {
+    for (const auto& task : tasks->items) print(text_at(task.as_object(), "id") + "\n");
+  } else if (!context.quiet) {
+    talk(fmt::format("Retrying {} of run {}", counted(tasks->items.size(), "failed task"), id));
+  }
+  return again.watch ? watch_run(context, **api, id, {}) : ExitCode::kOk;
+}
+
+ExitCode rerun(const Context& context, const Again& again) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  const auto run = find_run(**api, again.run);
+  if (!run) return report(run.error());
+  const std::string id = text_at(*run, "id");
+  const auto dag = (*api)->get(fmt::format("/api/runs/{}/dag", escaped(id)));
+  if (!dag) return report(dag.error());
+  const object body{{"dag", dag->object().at("spec")},
+                    {"params", object_at(*run, "params")},
+                    {"labels", object_at(*run, "labels")}};
+  ApiRequest request = post_request("/api/runs", compact_json(body));
+  request.headers.emplace_back("Idempotency-Key", fresh_idempotency_key());
+  const auto made = (*api)->call(std::move(request));
+  if (!made) return report(made.error());
+  const std::string fresh = text_at(made->object(), "id");
+  if (!context.quiet) talk(fmt::format("Started {} as a rerun of {}", fresh, id));
+  show_one(context, made->json, {fresh, fresh + "\n"});
+  return again.watch ? watch_run(context, **api, fresh, {}) : ExitCode::kOk;
+}
+
+void add_again(CommandSpec runs, Command& chosen) {
+  auto again = std::make_shared<Again>();
+  CommandSpec failed = runs.command(
+      "retry", "Retry all failed tasks of a run, and the tasks skipped because of them");
+  failed.option("run", again->run, kRunHelp).required();
+  failed.flag("--watch", again->watch, "Watch the run until it ends");
+  failed.example("vortex runs retry @last-failed --watch");
+  failed.on_chosen(chosen, [again](Context& c) { return retry(c, *again); });
+  CommandSpec anew = runs.command("rerun", "Start a new run with the same DAG and params");
+  anew.option("run", again->run, kRunHelp).required();
+  anew.flag("--watch", again->watch, "Watch the run until it ends");
+  anew.example("vortex runs rerun r42 --watch");
+  anew.on_chosen(chosen, [again](Context& c) { return rerun(c, *again); });
+}
+
+void add_run_acts(CommandSpec runs, Command& chosen) {
+  for (const Verb& verb : kVerbs) {
+    auto texts = std::make_shared<Texts>();
+    CommandSpec command = runs.command(verb.name, verb.help);
+    command.option("run", *texts, kRunHelp).required();
+    command.example(fmt::format("vortex runs {} r42", verb.name));
+    command.on_chosen(chosen, [texts, &verb](Context& c) { return act_on_runs(c, verb, *texts); });
+  }
+  add_again(runs, chosen);
+}
+
+std::int64_t count_of(const object& run, std::string_view state) {
+  return number_at(object_at(run, "counts"), state);
+}
+
+std::int64_t ended_of(const object& run) {
+  return count_of(run, "Completed") + count_of(run, "Failed") + count_of(run, "Cancelled") +
+         count_of(run, "Skipped");
+}
+
+Cell run_state_cell(const object& run, const Look& look) {
+  if (flag_at(run, "paused") && text_at(run, "state") == "Running") {
+    return {state_text("Paused", look), tone_of_state("Paused")};
+  }
+  return state_cell(run, "state", look);
+}
+
+Cell failed_cell(const object& run, const Look& /*look*/) {
+  const std::int64_t failed = count_of(run, "Failed");
+  return {std::to_string(failed), failed > 0 ? Tone::kBad : Tone::kDim};
+}
+
+// How long it took, or has taken so far.
+Cell took_cell(const object& run, const Look& look) {
+  const auto begin = time_at(run, "created_at");
+  if (!begin) return {};
+  const Instant end = time_at(run, "finished_at").value_or(look.now);
+  return {human_duration(std::max(end - *begin, Duration{})), Tone::kPlain};
+}
+
+Cell labels_cell(const object& run, const Look& /*look*/) {
+  std::vector<std::string> labels;
+  for (const auto& label : object_at(run, "labels")) {
+    labels.push_back(fmt::format("{}={}", std::string_view(label.key()), text_of(label.value())));
+  }
+  return {fmt::format("{}", fmt::join(labels, ",")), Tone::kPlain};
+}
+
+constexpr ListColumn kColumns[] = {
+    {"RUN", [](const object& o, const Look&) { return plain_cell(o, "id"); }},
+    {"DAG", [](const object& o, const Look&) { return plain_cell(o, "dag"); }, Align::kLeft,
+     Shown::kAlways, Shrinks::kMay},
+    {"STATE", run_state_cell},
+    {"DONE",
+     [](const object& o, const Look&) {
+       return Cell{fmt::format("{}/{}", ended_of(o), number_at(o, "tasks")), Tone::kPlain};
+     },
+     Align::kRight},
+    {"FAILED", failed_cell, Align::kRight},
+    {"CREATED", [](const object& o, const Look& l) { return time_cell(o, "created_at", l); }},
+    {"TOOK", took_cell, Align::kRight},
+    {"LABELS", labels_cell, Align::kLeft, Shown::kWide, Shrinks::kMay},
+    {"KEY", [](const object& o, const Look&) { return plain_cell(o, "idempotency_key"); },
+     Align::kLeft, Shown::kWide, Shrinks::kMay},
+    {"DIGEST", [](const object& o, const Look&) { return plain_cell(o, "dag_digest"); },
+     Align::kLeft, Shown::kWide},
+};
+constexpr Listing kRuns{"runs", "runs", name_by_id, kColumns};
+
+struct Filter {
+  ListOptions page;
+  std::string state;
+  std::string dag;
+  std::vector<std::string> labels;
+};
+
+ExitCode list_runs(const Context& context, const Filter& filter) {
+  QueryItems query{{"state", filter.state}, {"dag", filter.dag}};
+  for (const std::string& label : filter.labels) query.emplace_back("label", label);
+  return list(context, kRuns, with_query("/api/runs", query), filter.page);
+}
+
+std::string record_of(const object& run, const Look& look) {
+  Record record;
+  const Cell state = run_state_cell(run, look);
+  record.add("run", text_at(run, "id")).add("dag", text_at(run, "dag"));
+  record.add("state", state.text, state.tone);
+  if (text_at(run, "ending") != "none") record.add("ending", text_at(run, "ending"));
+  record.add("created", fmt::format("{} ({})", text_at(run, "created_at"),
+                                    time_cell(run, "created_at", look).text));
+  record.add("took", took_cell(run, look).text);
+  record.add("tasks", fmt::format("{} of {} ended", ended_of(run), number_at(run, "tasks")));
+  for (const std::string_view name : words_of<TaskState>()) {
+    if (count_of(run, name) > 0) {
+      record.add("  " + std::string(name), std::to_string(count_of(run, name)),
+                 tone_of_state(name));
+    }
+  }
+  record.add("levels", fmt::format("{} of {} passed", number_at(run, "levels_passed"),
+                                   number_at(run, "levels")));
+  const std::string labels = labels_cell(run, look).text;
+  if (!labels.empty()) record.add("labels", labels);
+  const std::string params = text_at(run, "params");
+  if (!params.empty() && params != "{}") record.add("params", params);
+  return record.text(look);
+}
+
+ExitCode show(const Context& context, const std::string& text) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  const auto run = find_run(**api, text);
+  if (!run) return report(run.error());
+  const Look look = look_at(context, STDOUT_FILENO);
+  return show_one(context, *run, {text_at(*run, "id"), record_of(*run, look)});
+}
+
+struct Watched {
+  std::string run;
+  WatchOptions options;
+};
+
+ExitCode watch(const Context& context, const Watched& watched) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  const auto run = find_run(**api, watched.run);
+  if (!run) return report(run.error());
+  return watch_run(context, **api, text_at(*run, "id"), watched.options);
+}
+
+void add_list(CommandSpec runs, Command& chosen) {
+  auto filter = std::make_shared<Filter>();
+  CommandSpec command = runs.command("list", "List runs, newest first");
+  command
+      .option("--state", filter->state,
+              "Only runs in this state: Running, Completed, Failed or Cancelled")
+      .value_name("STATE");
+  command.option("--dag", filter->dag, "Only runs of the DAG with this name").value_name("NAME");
+  command.option("--label", filter->labels, "Only runs with this label; repeat for more")
+      .value_name("KEY=VALUE")
+      .one_word();
+  add_list_options(command, filter->page);
+  command.example("vortex runs list --state Failed --label team=images");
+  command.on_chosen(chosen, [filter](Context& c) { return list_runs(c, *filter); });
+}
+
+void add_watch(CommandSpec runs, Command& chosen) {
+  auto shown = std::make_shared<Watched>();
+  CommandSpec command =
+      runs.command("watch", "Watch a run with progress bars until it ends; exit 8 if it fails");
+  command.option("run", shown->run, kRunHelp).required();
+  command.duration("--timeout", shown->options.limit, "Stop watching after this long (exit 9)");
+  command.example("vortex runs watch @last");
+  command.on_chosen(chosen, [shown](Context& c) { return watch(c, *shown); });
+
+  auto silent = std::make_shared<Watched>();
+  silent->options.view = WatchView::kSilent;
+  CommandSpec wait = runs.command(
+      "wait", "Wait until a run ends; exit 0 if completed, 8 failed, 10 cancelled, 9 timed out");
+  wait.option("run", silent->run, kRunHelp).required();
+  wait.duration("--timeout", silent->options.limit, "Give up after this long (exit 9)");
+  wait.example("vortex runs wait r42 --timeout 10m");
+  wait.on_chosen(chosen, [silent](Context& c) { return watch(c, *silent); });
+}
+
+}  // namespace
+
+void add_runs(CommandSpec app, Command& chosen) {
+  CommandSpec runs =
+      app.command("runs", "Manage runs: list, show, watch, wait, cancel, retry").group(kLook);
+  runs.needs_command();
+  runs.example("vortex runs list\nvortex runs watch @last");
+  add_list(runs, chosen);
+  auto text = std::make_shared<std::string>();
+  CommandSpec one = runs.command("show", "Show a run");
+  one.option("run", *text, kRunHelp).required();
+  one.example("vortex runs show @last-failed");
+  one.on_chosen(chosen, [text](Context& c) { return show(c, *text); });
+  add_watch(runs, chosen);
+  add_run_acts(runs, chosen);
+}
+
+// vortex run: submit a DAG file and watch it until it ends.
+
+namespace {
+
+struct RunFlags {
+  std::string file;
+  std::vector<std::string> params;
+  std::vector<std::string> labels;
+  std::string key;
+  bool detach = false;
+  bool dry_run = false;
+  Duration limit;
+};
+
+// What would run, level by level, without telling anybody.
+ExitCode show_plan(const DagPlan& plan) {
+  print(fmt::format("{}: {} in {}\n", plan.spec.name, counted(plan.tasks, "task"),
+                    counted(plan.levels, "level")));
+  for (std::uint32_t level = 0; level < plan.levels; ++level) {
+    print(fmt::format("  level {}\n", level));
+    for (const std::uint32_t node : plan.nodes_by_level[level]) {
+      const NodeSpec& spec = plan.node_spec(node);
+      const std::uint32_t tasks = plan.nodes[node].tasks;
+      print(fmt::format(
+          "    {}{}{}\n", spec.name, spec.map ? fmt::format(" x{}", tasks) : "",
+          spec.needs.empty() ? "" : fmt::format("  needs {}", fmt::join(spec.needs, ", "))));
+    }
+  }
+  return ExitCode::kOk;
+}
+
+ExitCode run(const Context& context, const RunFlags& flags) {
+  const auto plan = load_dag_plan(context, flags.file);
+  if (!plan) return plan.error();
+  auto params = params_from((*plan)->spec, flags.params);
+  if (!params) return params.error();
+  if (flags.dry_run) return show_plan(**plan);
+  auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  SubmitRequest request;
+  request.dag_json = codec::write_dag((*plan)->spec);
+  request.params_json = *std::move(params);
+  request.labels = flags.labels;
+  request.key = flags.key;
+  const auto run_id = submit_run(**api, std::move(request));
+  if (!run_id) return run_id.error();
+  if (flags.detach) {
+    print(*run_id + "\n");
+    if (!context.quiet) talk(fmt::format("Watch it with:  vortex runs watch {}", *run_id));
+    return ExitCode::kOk;
+  }
+  if (!context.quiet) talk(fmt::format("{} submitted as {}", (*plan)->spec.name, *run_id));
+  WatchOptions watch;
+  watch.limit = flags.limit;
+  const ExitCode end = watch_run(context, **api, *run_id, watch);
+  if (wants_json(context)) {
+    const auto last = (*api)->get("/api/runs/" + escaped(*run_id));
+    if (last) print(context.output == Output::kJson ? pretty_json(last->json) : last->text);
+  }
+  return end;
+}
+
+}  // namespace
+
+void add_run(CommandSpec app, Command& chosen) {
+  CommandSpec command = app.command("run", "Submit a DAG file and watch it until it ends");
+  command.group(kRunThings);
+  auto flags = std::make_shared<RunFlags>();
+  command.option("file", flags->file, "DAG file, YAML or JSON").required();
+  command.option("-p,--param", flags->params, "Param of the run, NAME=VALUE; repeat for more");
+  command.option("-l,--label", flags->labels, "Label of the run, NAME=VALUE; repeat for more");
+  command.option("--idempotency-key", flags->key,
+                 "Repeating the command with the same key does not start another run");
+  command.flag("-d,--detach", flags->detach, "Print the run's id without waiting");
+  command.flag("--dry-run", flags->dry_run,
+               "Check everything and show the plan without submitting");
+  command.duration("--wait", flags->limit, "Wait at most this long, then exit 9");
+  command.example(
+      "vortex run thumbs.yaml -p dir=/srv/photos\n"
+      "vortex run nightly.yaml --detach --idempotency-key nightly-2026-02-22");
+  command.on_chosen(chosen, [flags](Context& context) { return run(context, *flags); });
+}
+
+}  // namespace vortex::cli

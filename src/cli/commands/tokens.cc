@@ -1,0 +1,131 @@
+#include "api/tokens.h"
+
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "api/access.h"
+#include "base/clock.h"
+#include "cli/arguments.h"
+#include "cli/client/act.h"
+#include "cli/commands/commands.h"
+#include "cli/context.h"
+#include "cli/screen/json_view.h"
+#include "cli/screen/listing.h"
+#include "store/sqlite/open.h"
+
+namespace vortex::cli {
+namespace {
+
+struct Options {
+  std::string name;
+  std::string role = "viewer";
+  bool offline = false;
+};
+
+std::expected<void, store::Error> write_row(const std::string& path, const TokenRow& row) {
+  store::SqliteOptions options;
+  options.path = path;
+  auto store = store::open_sqlite(options);
+  if (!store) return std::unexpected(store.error());
+  store::Writer& writer = (*store)->writer();
+  const auto won = writer.acquire(ControllerId("vortex-tokens"), seconds(10));
+  if (!won) return std::unexpected(won.error());
+  const auto* lead = std::get_if<store::Won>(&*won);
+  if (lead == nullptr) {
+    return std::unexpected(store::Error{store::Fault::kLocked, "a controller leads this database"});
+  }
+  Commit commit;
+  commit.term = lead->term;
+  commit.now = lead->database_now;
+  commit.tokens.push_back(row);
+  const auto done = writer.commit(commit);
+  writer.release(lead->term);
+  return done;
+}
+
+ExitCode create_offline(Context& context, const Options& options, Role role) {
+  const auto loaded = load(context);
+  if (!loaded) return ExitCode::kInvalid;
+  const std::string secret = api::mint_token();
+  const TokenRow row{options.name, role, api::hash_token(secret), wall_clock_now(), false};
+  if (const auto done = write_row(loaded->settings.database.path, row); !done) {
+    complain(done.error().detail, "omit --offline while a controller is running");
+    return ExitCode::kFailed;
+  }
+  talk(fmt::format("Token '{}' with role {}; it is shown only once and stored as a hash",
+                   options.name, options.role));
+  print(secret + "\n");
+  return ExitCode::kOk;
+}
+
+constexpr ListColumn kColumns[] = {
+    {"NAME", [](const boost::json::object& o, const Look&) { return plain_cell(o, "name"); }},
+    {"ROLE", [](const boost::json::object& o, const Look&) { return plain_cell(o, "role"); }},
+    {"STATE",
+     [](const boost::json::object& o, const Look&) {
+       const bool revoked = flag_at(o, "revoked");
+       return Cell{revoked ? "revoked" : "valid", revoked ? Tone::kDim : Tone::kGood};
+     }},
+    {"CREATED",
+     [](const boost::json::object& o, const Look& l) { return time_cell(o, "created_at", l); }},
+};
+constexpr Listing kTokens{
+    "tokens", "tokens", [](const boost::json::object& o) { return text_at(o, "name"); }, kColumns};
+
+ExitCode create(Context& context, const Options& options) {
+  const auto role = from_text<Role>(options.role);
+  if (!role) {
+    complain(fmt::format("'{}' is not a role", options.role),
+             "roles are viewer, submitter, operator, worker and admin");
+    return ExitCode::kUsage;
+  }
+  if (options.offline) return create_offline(context, options, *role);
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  const boost::json::object body{{"name", options.name}, {"role", options.role}};
+  const auto made = (*api)->post("/api/tokens", compact_json(body));
+  if (!made) return report(made.error());
+  const std::string secret = text_at(made->object(), "secret");
+  if (!wants_json(context) && !context.quiet) {
+    talk(fmt::format("Token '{}' with role {}; it is shown only once and stored as a hash",
+                     options.name, options.role));
+  }
+  return show_one(context, made->json, {options.name, secret + "\n"});
+}
+
+ExitCode revoke(const Context& context, const std::string& name) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  if (const auto no = confirm(context, fmt::format("revoke the token {}", name))) return *no;
+  ApiRequest request{net::Method::kDelete, "/api/tokens/" + escaped(name), {}, {}, {}};
+  return act(context, **api, {std::move(request), name, fmt::format("Token {} revoked", name)});
+}
+
+}  // namespace
+
+void add_tokens(CommandSpec app, Command& chosen) {
+  CommandSpec tokens = app.command("tokens", "Manage access tokens").group(kOperate);
+  tokens.needs_command();
+  tokens.example("vortex tokens create ci --role submitter");
+  auto options = std::make_shared<Options>();
+  CommandSpec make = tokens.command("create", "Create a token; its secret is shown only once");
+  make.option("name", options->name, "Name of the token").required();
+  make.option("--role", options->role, "Role: viewer, submitter, operator, worker or admin")
+      .value_name("ROLE")
+      .shows_default();
+  make.flag("--offline", options->offline,
+            "Write directly to the database file; no controller may be using it");
+  make.example("vortex tokens create first --role admin --offline > admin.token");
+  make.on_chosen(chosen, [options](Context& context) { return create(context, *options); });
+  CommandSpec all = tokens.command("list", "List tokens");
+  all.example("vortex tokens list");
+  all.on_chosen(chosen, [](Context& c) { return list_whole(c, kTokens, "/api/tokens"); });
+  CommandSpec end = tokens.command("revoke", "Revoke a token immediately");
+  end.option("name", options->name, "Name of the token").required();
+  end.example("vortex tokens revoke ci --yes");
+  end.on_chosen(chosen, [options](Context& c) { return revoke(c, options->name); });
+}
+
+}  // namespace vortex::cli

@@ -1,0 +1,312 @@
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "cli/arguments.h"
+#include "cli/client/api_client.h"
+#include "cli/commands/commands.h"
+#include "cli/logger.h"
+#include "codec/units.h"
+#include "worker/supervisor.h"
+#include "worker/worker_process.h"
+
+namespace vortex::cli {
+namespace {
+
+struct WorkerFlags {
+  std::string name;
+  std::uint32_t count = 1;
+  std::uint32_t slots = 0;
+  std::vector<std::string> queues;
+  std::vector<std::string> labels;
+  std::vector<std::string> runtimes;
+  std::vector<std::string> named;
+  std::string zone;
+  std::string group;
+  std::string memory;
+  double cpu = 0;
+  std::string state_dir;
+  std::string work_dir;
+  std::string launcher;
+  std::string container_root;
+  std::string health_address;
+  std::string health_port;
+  // Between the supervisor and its worker processes.
+  std::string process;
+  std::uint64_t incarnation = 0;
+  std::string record_path;
+  std::string supervisor;
+  std::string machine;
+  int news_fd = -1;
+};
+
+std::string host_name() {
+  char name[256] = {};
+  if (::gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "worker";
+  return name;
+}
+
+// Where what must survive a kill -9, but not a reboot, is kept.
+std::string default_state_dir() {
+  if (::geteuid() == 0 && ::access("/run", W_OK) == 0) return "/run/vortex";
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  if (runtime != nullptr && ::access(runtime, W_OK) == 0) return std::string(runtime) + "/vortex";
+  return fmt::format("/tmp/vortex-{}", ::geteuid());
+}
+
+std::string default_work_dir() {
+  const char* tmp = std::getenv("TMPDIR");
+  return fmt::format("{}/vortex-work-{}", tmp == nullptr ? "/tmp" : tmp, ::geteuid());
+}
+
+// "gpu=a100"; unset: told to the user.
+std::optional<std::pair<std::string, std::string>> split_pair(const std::string& text,
+                                                              const char* flag) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    complain(fmt::format("{} expects NAME=VALUE, not '{}'", flag, text));
+    return std::nullopt;
+  }
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+bool read_labels(const WorkerFlags& flags, WorkerInfo& info) {
+  for (const std::string& text : flags.labels) {
+    auto label = split_pair(text, "--label");
+    if (!label) return false;
+    info.labels.push_back(*std::move(label));
+  }
+  std::ranges::sort(info.labels);
+  return true;
+}
+
+bool read_resources(const WorkerFlags& flags, WorkerInfo& info) {
+  info.resources.cpu_milli = static_cast<std::int64_t>(flags.cpu * 1'000);
+  if (!flags.memory.empty()) {
+    const auto bytes = codec::parse_size(flags.memory);
+    if (!bytes) {
+      complain(fmt::format("--memory: '{}' is not a size", flags.memory), "write it as 512MiB");
+      return false;
+    }
+    info.resources.memory_bytes = *bytes;
+  }
+  for (const std::string& text : flags.named) {
+    const auto amount = split_pair(text, "--resource");
+    if (!amount) return false;
+    char* end = nullptr;
+    const long long value = std::strtoll(amount->second.c_str(), &end, 10);
+    if (*end != '\0' || amount->second.empty() || value < 0) {
+      complain(
+          fmt::format("--resource {}: '{}' is not a whole number", amount->first, amount->second));
+      return false;
+    }
+    info.resources.named.emplace_back(amount->first, value);
+  }
+  std::ranges::sort(info.resources.named);
+  return true;
+}
+
+// The settings that have a short flag here.
+Context with_short_flags(Context context, const WorkerFlags& flags) {
+  const auto set = [&context](const char* flag, const std::string& value) {
+    if (!value.empty()) context.setting_flags.push_back(fmt::format("{}={}", flag, value));
+  };
+  set("--worker.name", flags.name);
+  set("--worker.zone", flags.zone);
+  set("--worker.group", flags.group);
+  set("--worker.launcher", flags.launcher);
+  set("--worker.container-root", flags.container_root);
+  set("--worker.health-address", flags.health_address);
+  set("--worker.health-port", flags.health_port);
+  return context;
+}
+
+// The folders that a container must find under the same name. False: told to the user.
+bool find_folders(const WorkerFlags& flags, worker::WorkerOptions& options) {
+  std::error_code fault;
+  options.state_dir = flags.state_dir.empty() ? default_state_dir() : flags.state_dir;
+  options.work_dir = flags.work_dir.empty() ? default_work_dir() : flags.work_dir;
+  options.work_dir = std::filesystem::absolute(options.work_dir, fault).lexically_normal().string();
+  std::string& root = options.settings.worker.container_root;
+  if (root.empty()) return true;
+  const auto whole = std::filesystem::canonical(root, fault);
+  if (fault || !std::filesystem::is_directory(whole, fault)) {
+    complain(fmt::format("worker.container_root: {} is not a directory", root),
+             "pass the directory of an unpacked image");
+    return false;
+  }
+  root = whole.string();
+  return true;
+}
+
+// Each worker has a port of its own. False: told to the user.
+bool health_ports_fit(const WorkerFlags& flags, const WorkerSettings& settings) {
+  constexpr std::uint32_t kPortLast = 65'535;
+  const std::uint32_t first = settings.health_port;
+  if (first == 0 || first + flags.count - 1 <= kPortLast) return true;
+  complain(fmt::format("worker.health_port: {} workers starting at port {} exceed port {}",
+                       flags.count, first, kPortLast),
+           "use a lower port, or 0 for any free ports");
+  return false;
+}
+
+std::optional<worker::WorkerOptions> worker_options(const Context& context,
+                                                    const WorkerFlags& flags) {
+  auto loaded = load(with_short_flags(context, flags));
+  if (!loaded) return std::nullopt;
+  worker::WorkerOptions options;
+  options.settings = loaded->settings;
+  if (flags.process.empty()) {  // the supervisor says it for all
+    for (const std::string& notice : loaded->notices) talk("note: " + notice);
+  }
+  auto controllers = controllers_of(context);
+  if (!controllers) return std::nullopt;
+  options.controllers = *std::move(controllers);
+  for (net::ClientConfig& client : options.controllers) {
+    client.user_timeout = options.settings.worker.tcp_user_timeout;
+  }
+  const net::Endpoint& first = options.controllers.front().endpoint;
+  options.url = fmt::format("http://{}:{}", first.host, first.port);
+  WorkerInfo& info = options.info;
+  // In a container the host has the name of the worker.
+  info.machine = MachineId(flags.machine.empty() ? host_name() : flags.machine);
+  info.zone = options.settings.worker.zone;
+  info.group = options.settings.worker.group;
+  info.slots = flags.slots > 0 ? flags.slots : std::max(1U, std::thread::hardware_concurrency());
+  if (!flags.queues.empty()) info.queues = flags.queues;
+  info.runtimes = flags.runtimes;
+  for (auto* list : {&info.queues, &info.runtimes}) {
+    std::ranges::sort(*list);
+    list->erase(std::unique(list->begin(), list->end()), list->end());
+  }
+  if (!read_labels(flags, info) || !read_resources(flags, info)) return std::nullopt;
+  if (!find_folders(flags, options)) return std::nullopt;
+  if (!health_ports_fit(flags, options.settings.worker)) return std::nullopt;
+  return options;
+}
+
+void block_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGCHLD);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+ExitCode run_process(const WorkerFlags& flags, worker::WorkerOptions options) {
+  const auto logger = make_logger(options.settings.monitoring.log_level, flags.process);
+  worker::ProcessOptions process;
+  process.worker = std::move(options);
+  process.worker.info.id = WorkerId(flags.process);
+  process.worker.info.name = flags.process;
+  process.incarnation = {flags.incarnation};
+  process.record_path = flags.record_path;
+  process.supervisor = flags.supervisor;
+  process.news_fd = flags.news_fd;
+  return static_cast<ExitCode>(worker::run_worker_process(std::move(process), lines_to(logger)));
+}
+
+ExitCode supervise(const Context& context, const WorkerFlags& flags,
+                   worker::WorkerOptions options) {
+  const auto logger = make_logger(options.settings.monitoring.log_level, "supervisor");
+  worker::SupervisorOptions supervisor;
+  supervisor.worker = std::move(options);
+  const std::string& name = supervisor.worker.settings.worker.name;
+  supervisor.name = name.empty() ? host_name() : name;
+  supervisor.name_is_given = !name.empty();
+  if (name == "." || name == "..") {
+    complain(fmt::format("--name '{}' is not allowed: it names a folder in paths and URLs", name));
+    return ExitCode::kUsage;
+  }
+  supervisor.count = flags.count;
+  supervisor.program = context.program;
+  supervisor.arguments = context.arguments;
+  supervisor.log = lines_to(logger);
+  return static_cast<ExitCode>(worker::run_supervisor(std::move(supervisor)));
+}
+
+ExitCode work(const Context& context, const WorkerFlags& flags) {
+  auto options = worker_options(context, flags);
+  if (!options) return ExitCode::kInvalid;
+  block_signals();
+  if (!flags.process.empty()) return run_process(flags, *std::move(options));
+  return supervise(context, flags, *std::move(options));
+}
+
+void add_hidden(CommandSpec command, WorkerFlags& flags) {
+  command.option("--process", flags.process).hidden();
+  command.option("--incarnation", flags.incarnation).hidden();
+  command.option("--record", flags.record_path).hidden();
+  command.option("--supervisor", flags.supervisor).hidden();
+  command.option("--machine", flags.machine).hidden();
+  command.option("--news-fd", flags.news_fd).hidden();
+}
+
+}  // namespace
+
+void add_worker(CommandSpec app, Command& chosen) {
+  CommandSpec command = app.command("worker", "Run workers on this machine, supervised");
+  command.group(kRunThings);
+  auto flags = std::make_shared<WorkerFlags>();
+  command.option("--name", flags->name, "Name workers NAME-1, NAME-2, ... (default: host name)");
+  command.option("--count", flags->count, "Number of worker processes")
+      .between(1, 1000)
+      .shows_default();
+  command.option("--slots", flags->slots, "Concurrent tasks per worker (default: number of cores)")
+      .between(1, 10'000);
+  command.option("--queue", flags->queues, "Take tasks from this queue; repeat for more")
+      .default_text("default");
+  command.option("--label", flags->labels,
+                 "Label that tasks can require, NAME=VALUE; repeat for more");
+  command.option("--runtime", flags->runtimes, "Runtime that tasks can require");
+  command.option("--cpu", flags->cpu, "CPU cores for tasks (default: unlimited)");
+  command.option("--memory", flags->memory, "Memory for tasks, such as 8GiB");
+  command.option("--resource", flags->named, "Custom resource for tasks, NAME=AMOUNT");
+  command.option("--zone", flags->zone, "Zone, for display and filtering");
+  command.option("--group", flags->group, "Group, for display and filtering");
+  command
+      .option("--state-dir", flags->state_dir,
+              "Directory for what must be cleaned up after a crash")
+      .default_text(default_state_dir());
+  command.option("--work-dir", flags->work_dir, "Directory for the files of tasks")
+      .default_text(default_work_dir());
+  command
+      .option("--launcher", flags->launcher,
+              "Start each worker as a subprocess or in its own container")
+      .value_name("WORD")
+      .default_text("subprocess");
+  command
+      .option("--container-root", flags->container_root,
+              "Root directory of tasks in a container, such as an unpacked image (default: the "
+              "machine's)")
+      .value_name("DIR");
+  command
+      .option("--health-address", flags->health_address,
+              "Address for /health, /livez and /readyz (default: the one facing the controller)")
+      .value_name("ADDRESS");
+  command
+      .option("--health-port", flags->health_port,
+              "Health port of NAME-1; NAME-2 uses the next one (default: any free port)")
+      .value_name("PORT");
+  add_hidden(command, *flags);
+  command.example(
+      "vortex worker --server http://controller:8080 --slots 8\n"
+      "vortex worker --count 2 --queue gpu --label gpu=a100 --memory 64GiB\n"
+      "vortex worker --launcher container --container-root /srv/images/small");
+  command.on_chosen(chosen, [flags](Context& context) { return work(context, *flags); });
+}
+
+}  // namespace vortex::cli
