@@ -1,15 +1,19 @@
 #include "api/api.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <utility>
 
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 
+#include "api/call.h"
 #include "base/text.h"
 
 namespace vortex::api {
-
 namespace {
 
 bool is_id_char(char c) {
@@ -146,6 +150,13 @@ std::string Api::request_id_for(const net::Request& request) {
                       std::ranges::all_of(*given, is_id_char);
   if (usable) return std::string(*given);
   return fmt::format("{}-{:x}", request.client_id.empty() ? "vx" : request.client_id, ++requests_);
+}
+
+boost::asio::awaitable<bool> pause(net::Exchange& exchange, Duration wait) {
+  using namespace boost::asio::experimental::awaitable_operators;
+  boost::asio::steady_timer timer(exchange.executor(), std::chrono::microseconds(wait.us));
+  const auto first = co_await (timer.async_wait(boost::asio::use_awaitable) || exchange.closed());
+  co_return first.index() == 0;
 }
 
 }  // namespace vortex::api

@@ -18,6 +18,7 @@
 #include "api/access.h"
 #include "api/backend.h"
 #include "api/trouble.h"
+#include "base/time.h"
 #include "model/ids.h"
 #include "net/exchange.h"
 #include "net/http.h"
@@ -88,5 +89,11 @@ boost::asio::awaitable<Expected<Wanted>> ask(Backend& backend, core::Command com
   }
   co_return std::unexpected(trouble(Code::kInternal, "an answer of another kind"));
 }
+
+// Waiting inside a streamed answer without missing that the other end is gone.
+// On the connection's own executor; holds nothing and blocks nobody.
+
+// False: the connection closed, or the server shuts down.
+boost::asio::awaitable<bool> pause(net::Exchange& exchange, Duration wait);
 
 }  // namespace vortex::api

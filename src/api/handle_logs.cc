@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "api/call.h"
 #include "api/handlers.h"
-#include "api/pause.h"
 #include "api/query.h"
 #include "api/views.h"
 

@@ -1,11 +1,155 @@
 // Runs: lists, one, and what an operator can do to it.
+
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "api/bodies.h"
+#include "api/call.h"
 #include "api/handlers.h"
 #include "api/query.h"
 #include "api/views.h"
+#include "base/settings.h"
+#include "codec/dag_json.h"
+#include "codec/params.h"
+#include "core/state/policy.h"
+#include "model/plan.h"
+#include "store/reader.h"
 
 namespace vortex::api {
+
+// From what a request says about a DAG to a plan that can run: a specification, or a name.
+//
+// Compiled here, on the thread of the request, so that a large DAG costs the engine nothing.
+
+Expected<PlanPtr> read_plan(std::string_view dag_json, const Settings& settings);
+
+struct NamedDag {
+  PlanPtr plan;  // null: there is none
+  Instant updated_at;
+};
+store::Result<NamedDag> find_named(store::Reader& reader, const std::string& name);
+
+Expected<PlanPtr> read_plan(std::string_view dag_json, const Settings& settings) {
+  auto spec = codec::read_dag(dag_json);
+  if (!spec)
+    return std::unexpected(from_problems(std::move(spec.error()), dag_json, Code::kDagMalformed));
+  auto plan = compile(*std::move(spec), core::make_policy(settings).dag_limits);
+  if (!plan) return std::unexpected(from_dag_error(plan.error()));
+  return *std::move(plan);
+}
+
+store::Result<NamedDag> find_named(store::Reader& reader, const std::string& name) {
+  const auto dag = reader.dag(name);
+  if (!dag) return std::unexpected(dag.error());
+  if (!*dag) return NamedDag{};
+  auto plan = reader.plan((*dag)->digest);
+  if (!plan) return std::unexpected(plan.error());
+  return NamedDag{*std::move(plan), (*dag)->updated_at};
+}
+
+// From a submission to a run that is durable when the answer leaves.
+
+namespace {
+
+store::RunView view_of(const RunRow& row) {
+  const DagPlan& plan = *row.plan;
+  store::RunView view;
+  static_cast<RunRow&>(view) = row;
+  view.dag = plan.spec.name;
+  view.dag_digest = plan.digest;
+  view.levels = plan.levels;
+  view.tasks = plan.tasks;
+  return view;
+}
+
+// A run that an earlier request made may have come far since then.
+boost::asio::awaitable<Expected<store::RunView>> read_existing(Call& call, RunId id) {
+  auto view = co_await fetch(call.backend, [id](store::Reader& reader) { return reader.run(id); });
+  if (!view) co_return std::unexpected(std::move(view.error()));
+  if (!*view) co_return std::unexpected(trouble(Code::kNoSuchRun, to_text(id)));
+  co_return **std::move(view);
+}
+
+boost::asio::awaitable<Expected<PlanPtr>> plan_for(Call& call, SubmitBody& body) {
+  if (body.dag_name.empty()) {
+    Expected<PlanPtr> plan = read_plan(body.dag_json, call.backend.settings().settings);
+    if (!plan) {
+      const PartPlace place{"/dag", body.dag_at.line, body.dag_at.column};
+      plan.error().errors = placed(std::move(plan.error().errors), place);
+    }
+    co_return plan;
+  }
+  auto found = co_await fetch(
+      call.backend, [&](store::Reader& reader) { return find_named(reader, body.dag_name); });
+  if (!found) co_return std::unexpected(std::move(found.error()));
+  if (!found->plan) co_return std::unexpected(trouble(Code::kNoSuchDag, body.dag_name));
+  co_return std::move(found->plan);
+}
+
+// With the defaults of the DAG filled in: a run keeps what it was really given.
+Expected<std::string> checked_params(const core::SubmitRun& submit, const SubmitBody& body) {
+  const DagPlan& plan = *std::get<PlanPtr>(submit.dag);
+  auto params = codec::check_params(plan.spec, body.params);
+  if (params) return *std::move(params);
+  Trouble wrong = trouble(Code::kBadParams, params.error().front().message);
+  wrong.hint = params.error().front().help;
+  for (codec::Problem& problem : params.error()) {
+    problem.pointer.insert(0, "/params");
+    problem.line = 0;  // of a copy; the pointer says where
+    problem.column = 0;
+    wrong.errors.push_back(std::move(problem));
+  }
+  return std::unexpected(std::move(wrong));
+}
+
+Handled submit(Call& call, SubmitBody body) {
+  Expected<PlanPtr> plan = co_await plan_for(call, body);
+  if (!plan) co_return std::unexpected(std::move(plan.error()));
+  core::SubmitRun submit;
+  submit.dag = *std::move(plan);
+  submit.labels = std::move(body.labels);
+  Expected<std::string> params = checked_params(submit, body);
+  if (!params) co_return std::unexpected(std::move(params.error()));
+  submit.params = *std::move(params);
+  submit.idempotency_key =
+      net::find_header(call.request().headers, "Idempotency-Key").value_or(std::string_view{});
+  auto accepted = co_await ask<core::RunAccepted>(call.backend, std::move(submit));
+  if (!accepted) co_return std::unexpected(std::move(accepted.error()));
+  const RunId id = accepted->run;
+  Expected<store::RunView> run = store::RunView{};
+  if (accepted->row) {
+    run = view_of(*accepted->row);
+  } else {
+    run = co_await read_existing(call, id);
+  }
+  if (!run) co_return std::unexpected(std::move(run.error()));
+  net::Response response = json_answer(
+      object_json([&](JsonWriter& json) { write_run(json, *run); }), accepted->existed ? 200 : 201);
+  response.headers.emplace_back("Location", "/api/runs/" + to_text(id));
+  co_return response;
+}
+
+}  // namespace
+
+Handled submit_run(Call& call) {
+  auto body = read_submit(call.request().body);
+  if (!body)
+    co_return std::unexpected(
+        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
+  co_return co_await submit(call, *std::move(body));
+}
+
+Handled submit_named_run(Call& call) {
+  auto body = read_submit_named(call.request().body);
+  if (!body)
+    co_return std::unexpected(
+        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
+  body->dag_name = call.text();
+  co_return co_await submit(call, *std::move(body));
+}
 
 namespace {
 
@@ -98,6 +242,80 @@ Handled get_run_dag(Call& call) {
   if (!*plan) co_return std::unexpected(trouble(Code::kNoSuchRun, to_text(id)));
   const DagDetail detail{**plan, std::nullopt};
   co_return json_answer(object_json([&](JsonWriter& json) { write_dag_spec(json, detail); }));
+}
+
+// Named DAGs: kept under their name, every applied version under its digest.
+
+namespace {
+
+boost::asio::awaitable<Expected<void>> write_row(Call& call, DagRow row) {
+  SideWrite side = WriteDag{std::move(row)};
+  Asked<void> written = co_await call.backend.write(std::move(side));
+  if (!written) co_return std::unexpected(from_unserved(written.error()));
+  co_return Expected<void>{};
+}
+
+net::Response dag_answer(const DagPlan& plan, std::optional<Instant> updated_at, int status = 200) {
+  const DagDetail detail{plan, updated_at};
+  return json_answer(object_json([&](JsonWriter& json) { write_dag_spec(json, detail); }), status);
+}
+
+}  // namespace
+
+Handled list_dags(Call& call) {
+  QueryReader query(call.request().query);
+  const store::PageRequest page = query.page();
+  if (query.trouble()) co_return std::unexpected(*query.trouble());
+  auto dags =
+      co_await fetch(call.backend, [&](store::Reader& reader) { return reader.dags(page); });
+  if (!dags) co_return std::unexpected(std::move(dags.error()));
+  co_return json_answer(page_json("dags", *dags, write_dag));
+}
+
+Handled put_dag(Call& call) {
+  Expected<PlanPtr> plan = read_plan(call.request().body, call.backend.settings().settings);
+  if (!plan) co_return std::unexpected(std::move(plan.error()));
+  const std::string name = call.text();
+  if ((*plan)->spec.name != name) {
+    co_return std::unexpected(
+        trouble(Code::kDagNameDiffers,
+                fmt::format("the path has '{}', but the DAG has '{}'", name, (*plan)->spec.name)));
+  }
+  auto before =
+      co_await fetch(call.backend, [&](store::Reader& reader) { return reader.dag(name); });
+  if (!before) co_return std::unexpected(std::move(before.error()));
+  const Instant now = call.backend.now();
+  DagRow row{name, *plan, now, false};
+  const Expected<void> written = co_await write_row(call, std::move(row));
+  if (!written) co_return std::unexpected(written.error());
+  co_return dag_answer(**plan, now, *before ? 200 : 201);
+}
+
+Handled get_dag(Call& call) {
+  const std::string name = call.text();
+  auto found =
+      co_await fetch(call.backend, [&](store::Reader& reader) { return find_named(reader, name); });
+  if (!found) co_return std::unexpected(std::move(found.error()));
+  if (!found->plan) co_return std::unexpected(trouble(Code::kNoSuchDag, name));
+  co_return dag_answer(*found->plan, found->updated_at);
+}
+
+Handled delete_dag(Call& call) {
+  const std::string name = call.text();
+  auto found =
+      co_await fetch(call.backend, [&](store::Reader& reader) { return find_named(reader, name); });
+  if (!found) co_return std::unexpected(std::move(found.error()));
+  if (!found->plan) co_return std::unexpected(trouble(Code::kNoSuchDag, name));
+  DagRow row{name, found->plan, call.backend.now(), true};
+  const Expected<void> written = co_await write_row(call, std::move(row));
+  if (!written) co_return std::unexpected(written.error());
+  co_return empty_answer();
+}
+
+Handled validate_dag(Call& call) {
+  const Expected<PlanPtr> plan = read_plan(call.request().body, call.backend.settings().settings);
+  if (!plan) co_return std::unexpected(plan.error());
+  co_return json_answer(object_json([&](JsonWriter& json) { write_dag_check(json, **plan); }));
 }
 
 }  // namespace vortex::api

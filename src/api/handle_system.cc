@@ -1,16 +1,71 @@
 // Health, status, timings, settings: the system as a whole.
+
 #include <algorithm>
 #include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "api/bodies.h"
 #include "api/handlers.h"
-#include "api/openapi.h"
 #include "api/schema.h"
-#include "api/timings.h"
+#include "api/secrets.h"
 #include "api/views.h"
+#include "base/settings.h"
+#include "base/time.h"
+#include "core/state/policy.h"
 
 namespace vortex::api {
-
 namespace {
+
+// Show the worst-case recovery times with the current settings.
+//
+// One entry per kind of evidence, with the formula in the names of settings. Pure arithmetic; the
+// same rules as in core/evidence.cc and core/report.cc.
+
+struct Timing {
+  std::string_view evidence;
+  std::string_view what;
+  std::string_view formula;
+  Duration worst;
+};
+
+inline constexpr std::string_view kTimingsNote =
+    "Each time ends when the task is assigned to another matching worker with a free slot. The "
+    "commit, the network and the start of the process add to it. While the brake is engaged, or "
+    "just after a store outage or a leader change, silence does not count until one full lease has "
+    "passed. Exclusive tasks wait for proof or silence.";
+
+std::vector<Timing> timings(const Settings& settings) {
+  const core::Policy policy = core::make_policy(settings);
+  const Duration lease = policy.worker_lease;
+  const Duration tick = policy.sweep;
+  const Duration retry = policy.retry.backoff.delay;
+  // A worker that is asked to stop a task and never answers is believed after one full lease.
+  const Duration stopped = lease + tick * 2;
+  const Duration not_started = std::max(policy.scheduled_timeout, lease);
+  const Duration executed =
+      policy.execution_timeout + policy.kill_time + policy.heartbeat_interval * 2;
+  return {
+      {"proof",
+       "The supervisor saw the worker exit, it registered again, or an operator declared it dead.",
+       "immediate: reclaimed as soon as the proof arrives", Duration{}},
+      {"hint", "The worker's connection closed and its address refuses connections.",
+       "reconnect_grace + sweep_interval", policy.reconnect_grace + tick},
+      {"silence", "The worker is silent.", "heartbeat_timeout + sweep_interval", lease + tick},
+      {"not_started", "A live worker was assigned the task and never starts it.",
+       "max(scheduled_timeout, heartbeat_timeout) + heartbeat_timeout + 2 x sweep_interval",
+       not_started + stopped},
+      {"stale", "A live worker runs the task, which no longer shows progress.",
+       "task_stale_timeout + heartbeat_timeout + 2 x sweep_interval + first retry delay",
+       policy.stale_after + stopped + retry},
+      {"execution", "A live worker runs the task for longer than allowed.",
+       "task_timeout + kill_grace + 2 x heartbeat_interval + heartbeat_timeout + "
+       "2 x sweep_interval + first retry delay",
+       executed + stopped + retry},
+  };
+}
 
 constexpr std::uint32_t kWorkersPerPage = 1'000;
 constexpr std::size_t kWorkerStates = words_of<WorkerState>().size();
@@ -199,6 +254,71 @@ Handled get_settings(Call& call) {
 
 Handled get_openapi(Call& call) {
   co_return json_answer(openapi_json(call.backend.health().version));
+}
+
+// Tokens: made, listed, revoked. The secret leaves once, in the answer that makes it.
+
+namespace {
+
+boost::asio::awaitable<Expected<std::vector<TokenRow>>> read_rows(Call& call) {
+  co_return co_await fetch(call.backend, [](store::Reader& reader) { return reader.tokens(); });
+}
+
+boost::asio::awaitable<Expected<void>> write_row(Call& call, TokenRow row) {
+  SideWrite side = WriteToken{std::move(row)};
+  Asked<void> written = co_await call.backend.write(std::move(side));
+  call.access.forget();
+  if (!written) co_return std::unexpected(from_unserved(written.error()));
+  co_return Expected<void>{};
+}
+
+}  // namespace
+
+Handled list_tokens(Call& call) {
+  auto rows = co_await read_rows(call);
+  if (!rows) co_return std::unexpected(std::move(rows.error()));
+  co_return json_answer(object_json([&](JsonWriter& json) {
+    json.begin_object().key("tokens").begin_array();
+    for (const TokenRow& row : *rows) write_token(json, row);
+    json.end_array().end_object();
+  }));
+}
+
+Handled create_token(Call& call) {
+  auto body = read_token_request(call.request().body);
+  if (!body)
+    co_return std::unexpected(
+        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
+  auto rows = co_await read_rows(call);
+  if (!rows) co_return std::unexpected(std::move(rows.error()));
+  for (const TokenRow& row : *rows) {
+    if (row.name == body->name && !row.revoked) {
+      co_return std::unexpected(trouble(Code::kTokenExists, body->name));
+    }
+  }
+  const std::string secret = mint_token();
+  const TokenRow row{std::move(body->name), body->role, hash_token(secret), call.backend.now(),
+                     false};
+  const Expected<void> written = co_await write_row(call, row);
+  if (!written) co_return std::unexpected(written.error());
+  net::Response response =
+      json_answer(object_json([&](JsonWriter& json) { write_token(json, row, secret); }), 201);
+  response.headers.emplace_back("Cache-Control", "no-store");
+  co_return response;
+}
+
+Handled revoke_token(Call& call) {
+  auto rows = co_await read_rows(call);
+  if (!rows) co_return std::unexpected(std::move(rows.error()));
+  const std::string name = call.text();
+  const auto found = std::ranges::find_if(
+      *rows, [&](const TokenRow& row) { return row.name == name && !row.revoked; });
+  if (found == rows->end()) co_return std::unexpected(trouble(Code::kNoSuchToken, name));
+  TokenRow row = *found;
+  row.revoked = true;
+  const Expected<void> written = co_await write_row(call, std::move(row));
+  if (!written) co_return std::unexpected(written.error());
+  co_return empty_answer();
 }
 
 }  // namespace vortex::api

@@ -17,14 +17,14 @@ Handled get_timings(Call& call);
 Handled get_settings(Call& call);
 Handled get_openapi(Call& call);
 
-// handle_dags.cc
+// handle_runs.cc
 Handled list_dags(Call& call);
 Handled put_dag(Call& call);
 Handled get_dag(Call& call);
 Handled delete_dag(Call& call);
 Handled validate_dag(Call& call);
 
-// handle_submit.cc
+// handle_runs.cc
 Handled submit_run(Call& call);
 Handled submit_named_run(Call& call);
 
@@ -81,7 +81,7 @@ Handled discard_dead_letter(Call& call);
 Handled list_recoveries(Call& call);
 Handled get_recovery(Call& call);
 
-// handle_leases.cc
+// handle_workers.cc
 Handled list_leases(Call& call);
 Handled get_lease(Call& call);
 Handled acquire_lease(Call& call);
@@ -93,12 +93,12 @@ Handled check_lease(Call& call);
 Handled get_events(Call& call);
 Handled get_run_events(Call& call);
 
-// handle_tokens.cc
+// handle_system.cc
 Handled list_tokens(Call& call);
 Handled create_token(Call& call);
 Handled revoke_token(Call& call);
 
-// handle_webhooks.cc
+// handle_events.cc
 Handled list_webhooks(Call& call);
 Handled get_webhook(Call& call);
 Handled create_webhook(Call& call);

@@ -1,5 +1,3 @@
-#include "api/openapi.h"
-
 #include <algorithm>
 #include <vector>
 

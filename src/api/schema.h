@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "model/states.h"
@@ -109,5 +110,10 @@ inline constexpr auto kWorkerFilterNames = [] {
   names[kActiveFilter] = "ACTIVE";
   return names;
 }();
+
+// The description of the interface as OpenAPI 3.1, made from the route table and the schemas.
+// Nothing is written by hand, so it cannot say what the program does not do.
+
+std::string openapi_json(std::string_view version);
 
 }  // namespace vortex::api

@@ -1,10 +1,31 @@
 // Schemas of the system as a whole: health, status, timings, settings, events, tokens, webhooks,
 // problems.
+
+#include <algorithm>
+#include <vector>
+
 #include "api/schema.h"
 #include "api/views.h"
 #include "model/event.h"
 
 namespace vortex::api {
+
+std::span<const Schema> all_schemas() {
+  static const std::vector<Schema> all_rows = [] {
+    std::vector<Schema> all;
+    for (const auto rows : {work_schemas(), fleet_schemas(), system_schemas()}) {
+      all.insert(all.end(), rows.begin(), rows.end());
+    }
+    return all;
+  }();
+  return all_rows;
+}
+
+const Schema* find_schema(std::string_view name) {
+  const auto all = all_schemas();
+  const auto found = std::ranges::find(all, name, &Schema::name);
+  return found == all.end() ? nullptr : &*found;
+}
 
 namespace {
 

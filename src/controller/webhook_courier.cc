@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include "api/call.h"
+#include "api/secrets.h"
 #include "api/views.h"
-#include "api/webhook_secret.h"
 #include "base/clock.h"
 #include "codec/json_writer.h"
 

@@ -1,8 +1,7 @@
 // Host and Origin: what a browser could be made to send.
-#include "api/place.h"
-
 #include <gtest/gtest.h>
 
+#include "api/access.h"
 #include "tests/api/client.h"
 
 namespace vortex::api {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "api/routes.h"
-#include "api/tokens.h"
+#include "api/secrets.h"
 #include "tests/api/client.h"
 
 namespace vortex::api {

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "api/openapi.h"
 #include "api/routes.h"
+#include "api/schema.h"
 #include "tests/api/client.h"
 #include "tests/api/steps.h"
 

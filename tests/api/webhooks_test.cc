@@ -1,7 +1,7 @@
 // Webhooks as callers see them; that they are told is tested with a whole controller.
 #include <gtest/gtest.h>
 
-#include "api/webhook_secret.h"
+#include "api/secrets.h"
 #include "tests/api/client.h"
 #include "tests/api/steps.h"
 

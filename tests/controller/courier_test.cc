@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/webhook_secret.h"
+#include "api/secrets.h"
 #include "base/clock.h"
 #include "controller/webhook_courier.h"
 #include "tests/api/desk.h"

@@ -1,11 +1,10 @@
-#include "api/tokens.h"
-
 #include <memory>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "api/access.h"
+#include "api/secrets.h"
 #include "base/clock.h"
 #include "cli/arguments.h"
 #include "cli/client/act.h"

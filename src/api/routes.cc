@@ -1,10 +1,12 @@
 // Routes of DAGs, runs, tasks, dead letters and recoveries.
-#include "api/handlers.h"
-#include "api/route_rows.h"
+
 #include "api/routes.h"
 
-namespace vortex::api {
+#include <vector>
 
+#include "api/handlers.h"
+
+namespace vortex::api {
 namespace {
 
 using net::Method;
@@ -67,7 +69,7 @@ constexpr QueryParam kRecoveries[] = {{"worker", Type::kText, "only recoveries o
                                       kLimit,
                                       kCursor};
 
-constexpr Route kRoutes[] = {
+constexpr Route kWorkRoutes[] = {
     with(get("/api/dags", "list_dags", "List stored DAGs", "DagList", list_dags), kPage),
     taking(post("/api/dags/validate", Need::kViewer, "validate_dag",
                 "Check a DAG without storing it", "DagCheck", validate_dag),
@@ -171,6 +173,177 @@ constexpr Route kRoutes[] = {
 
 }  // namespace
 
-std::span<const Route> work_routes() { return kRoutes; }
+std::span<const Route> work_routes() { return kWorkRoutes; }
+
+// Routes of workers, machines, queues and partition leases.
+
+namespace {
+
+constexpr QueryParam kWorkers[] = {
+    {"state", Type::kText, "only workers in this state; ACTIVE: IDLE or RUNNING",
+     kWorkerFilterNames},
+    {"zone", Type::kText, "only workers in this zone"},
+    {"group", Type::kText, "only workers in this group"},
+    {"machine", Type::kText, "only workers on this machine"},
+    {"live", Type::kBoolean, "only workers that are present"},
+    kLimit,
+    kCursor};
+constexpr QueryParam kLeases[] = {
+    {"topic", Type::kText, "only partitions of this topic"}, kLimit, kCursor};
+
+constexpr Route kFleetRoutes[] = {
+    with(get("/api/workers", "list_workers", "List workers, by default up to 1000 per page",
+             "WorkerList", list_workers),
+         kWorkers),
+    taking(
+        post(
+            "/api/workers", Need::kWorker, "register_worker",
+            "Register a worker and open its session; for incarnation 0, the controller chooses one",
+            "RegisterReply", register_worker),
+        "RegisterRequest"),
+    get("/api/workers/{worker}", "get_worker", "Show a worker", "Worker", get_worker),
+    taking(post("/api/workers/{worker}/sync", Need::kWorker, "sync_worker",
+                "Exchange reports and assignments between worker and controller", "SyncReply",
+                sync_worker),
+           "SyncRequest"),
+    taking(post("/api/workers/{worker}/exited", Need::kWorker, "worker_exited",
+                "Report, as its supervisor, that the worker process ended and nothing of its tasks "
+                "is left",
+                {}, worker_exited),
+           "ExitedRequest", 204),
+    taking(
+        post(
+            "/api/supervisors/{supervisor}/events", Need::kWorker, "supervisor_events",
+            "Add entries of a supervisor's journal to the monitor log; repeated entries count once",
+            {}, supervisor_events),
+        "LifecycleRequest", 204),
+    taking(post("/api/workers/{worker}/drain", Need::kOperator, "drain_worker",
+                "Drain a worker: assign no more tasks; it leaves when done, or at the deadline",
+                "Worker", drain_worker),
+           "DrainRequest"),
+    post("/api/workers/{worker}/cordon", Need::kOperator, "cordon_worker",
+         "Cordon a worker: assign no more tasks until uncordoned", "Worker", cordon_worker),
+    post("/api/workers/{worker}/uncordon", Need::kOperator, "uncordon_worker", "Uncordon a worker",
+         "Worker", uncordon_worker),
+    post("/api/workers/{worker}/reset-state", Need::kOperator, "reset_worker",
+         "Declare this worker process dead and move its tasks immediately", "Worker", reset_worker),
+    nothing(as(post("/api/workers/{worker}", Need::kOperator, "delete_worker",
+                    "Delete a worker that is gone; 409 while it is present", {}, delete_worker),
+               net::Method::kDelete)),
+    get("/api/machines", "list_machines", "List the machines that workers run on", "MachineList",
+        list_machines),
+
+    get("/api/queues", "list_queues", "List queues and their depth", "QueueList", list_queues),
+    post("/api/queues/{name}/pause", Need::kOperator, "pause_queue",
+         "Pause a queue: start no more tasks from it", "QueueState", pause_queue),
+    post("/api/queues/{name}/resume", Need::kOperator, "resume_queue", "Resume a queue",
+         "QueueState", resume_queue),
+
+    with(get("/api/leases", "list_leases", "List partition leases", "LeaseList", list_leases),
+         kLeases),
+    get("/api/leases/{topic}/{partition}", "get_lease", "Show the lease of a partition", "Lease",
+        get_lease),
+    taking(post("/api/leases/{topic}/{partition}/acquire", Need::kWorker, "acquire_lease",
+                "Acquire a free or expired lease with a new epoch", "LeaseGrant", acquire_lease),
+           "LeaseRequest"),
+    taking(post("/api/leases/{topic}/{partition}/renew", Need::kWorker, "renew_lease",
+                "Renew a lease; 409 LeaseNotHeld if it was lost", "LeaseGrant", renew_lease),
+           "LeaseHeld"),
+    taking(post("/api/leases/{topic}/{partition}/release", Need::kWorker, "release_lease",
+                "Release a lease immediately", {}, release_lease),
+           "LeaseHeld", 204),
+    taking(post("/api/leases/{topic}/{partition}/check", Need::kWorker, "check_lease",
+                "Check whether the holder may still act; 409 LeaseNotHeld if not", "LeaseGrant",
+                check_lease),
+           "LeaseHeld"),
+};
+
+}  // namespace
+
+std::span<const Route> fleet_routes() { return kFleetRoutes; }
+
+// Routes of the system as a whole: health, metrics, status, settings, events, tokens, webhooks.
+
+namespace {
+
+constexpr QueryParam kEvents[] = {
+    {"after", Type::kInteger, "only events after this sequence number"},
+    {"kind", Type::kText, "only events of these kinds, separated by commas"},
+    {"run", Type::kText, "only events of this run"},
+    {"worker", Type::kText, "only events of this worker"},
+    {"follow", Type::kBoolean, "stream the events, as with Accept: text/event-stream"},
+    kLimit};
+
+constexpr Route open(Route route) {
+  route.need = Need::kAnyone;
+  return route;
+}
+
+constexpr Route admin(Route route) {
+  route.need = Need::kAdmin;
+  return route;
+}
+
+constexpr Route kSystemRoutes[] = {
+    open(get("/health", "get_health", "Check the health of this controller; 503 if it is unhealthy",
+             "Health", get_health)),
+    open(get("/livez", "get_livez", "Check that the process answers", "Probe", get_livez)),
+    open(get("/readyz", "get_readyz", "Check that it can serve requests; 503 if not", "Probe",
+             get_readyz)),
+    text(get("/metrics", "get_metrics", "Get metrics in the Prometheus text format", {},
+             get_metrics)),
+    get("/api/status", "get_status", "Show the whole system on one screen", "Status", get_status),
+    post("/api/reconcile", Need::kOperator, "reconcile",
+         "Check the whole state now, against itself and the database, and report what was found "
+         "and done",
+         "ReconcileReport", reconcile),
+    get("/api/timings", "get_timings",
+        "Show the worst-case recovery times with the current settings", "Timings", get_timings),
+    get("/api/settings", "get_settings", "Show the current settings and where they come from",
+        "Settings", get_settings),
+    get("/api/openapi.json", "get_openapi", "Get this description", "OpenApi", get_openapi),
+    with(get("/api/events", "get_events",
+             "Read the monitor log: a page, or with Accept: text/event-stream a live stream (id = "
+             "sequence, Last-Event-ID resumes)",
+             "EventPage", get_events),
+         kEvents),
+    admin(get("/api/tokens", "list_tokens", "List tokens, without their secrets", "TokenList",
+              list_tokens)),
+    taking(post("/api/tokens", Need::kAdmin, "create_token",
+                "Create a token; its secret is shown only once", "NewToken", create_token),
+           "TokenRequest", 201),
+    nothing(as(post("/api/tokens/{name}", Need::kAdmin, "revoke_token", "Revoke a token", {},
+                    revoke_token),
+               net::Method::kDelete)),
+    admin(get("/api/webhooks", "list_webhooks", "List webhooks, without their secrets",
+              "WebhookList", list_webhooks)),
+    taking(
+        post("/api/webhooks", Need::kAdmin, "create_webhook",
+             "Create a webhook that sends events to a URL; its signing secret is shown only once",
+             "NewWebhook", create_webhook),
+        "WebhookRequest", 201),
+    admin(get("/api/webhooks/{name}", "get_webhook", "Show a webhook and its progress", "Webhook",
+              get_webhook)),
+    post("/api/webhooks/{name}/test", Need::kAdmin, "test_webhook",
+         "Send one vortex.test event to the receiver now", "Delivery", try_webhook),
+    nothing(as(post("/api/webhooks/{name}", Need::kAdmin, "delete_webhook", "Delete a webhook", {},
+                    delete_webhook),
+               net::Method::kDelete)),
+};
+
+}  // namespace
+
+std::span<const Route> system_routes() { return kSystemRoutes; }
+
+std::span<const Route> all_routes() {
+  static const std::vector<Route> all_rows = [] {
+    std::vector<Route> all;
+    for (const auto some : {system_routes(), work_routes(), fleet_routes()}) {
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return all;
+  }();
+  return all_rows;
+}
 
 }  // namespace vortex::api

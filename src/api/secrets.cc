@@ -1,0 +1,94 @@
+#include "api/secrets.h"
+
+#include <array>
+
+#include <sodium.h>
+
+#include "base/assert.h"
+#include "codec/text.h"
+
+namespace vortex::api {
+namespace {
+
+// libsodium must be set up before its first use, so whatever uses it here asks for that first.
+//
+// Only the first call does anything. Any thread. Ends the process if the library cannot be set up:
+// without random bits there are no secrets.
+
+void sodium_ready() {
+  static const bool done = sodium_init() >= 0;
+  VX_ASSERT(done && "libsodium could not be initialised");
+}
+
+constexpr std::size_t kSecretBytes = 32;
+constexpr std::size_t kHashBytes = 32;
+
+}  // namespace
+
+std::string mint_token() {
+  sodium_ready();
+  std::array<unsigned char, kSecretBytes> secret{};
+  randombytes_buf(secret.data(), secret.size());
+  constexpr int kVariant = sodium_base64_VARIANT_URLSAFE_NO_PADDING;
+  std::array<char, 64> text{};
+  sodium_bin2base64(text.data(), text.size(), secret.data(), secret.size(), kVariant);
+  sodium_memzero(secret.data(), secret.size());
+  return "vx_" + std::string(text.data());
+}
+
+std::string hash_token(std::string_view secret) {
+  sodium_ready();
+  std::array<unsigned char, kHashBytes> hash{};
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes are bytes to the library.
+  const auto* bytes = reinterpret_cast<const unsigned char*>(secret.data());
+  crypto_generichash(hash.data(), hash.size(), bytes, secret.size(), nullptr, 0);
+  std::array<char, kHashBytes * 2 + 1> text{};
+  sodium_bin2hex(text.data(), text.size(), hash.data(), hash.size());
+  return text.data();
+}
+
+bool same_hash(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && sodium_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+namespace {
+
+constexpr std::string_view kPrefix = "whsec_";
+
+const unsigned char* bytes_of(std::string_view text) {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes are bytes to the library.
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+
+}  // namespace
+
+std::string mint_webhook_secret() {
+  sodium_ready();
+  std::string bytes(kSecretBytes, '\0');
+  randombytes_buf(bytes.data(), bytes.size());
+  std::string secret(kPrefix);
+  codec::append_base64(secret, bytes);
+  sodium_memzero(bytes.data(), bytes.size());
+  return secret;
+}
+
+std::string sign_webhook(std::string_view secret, const SignedParts& parts) {
+  sodium_ready();
+  if (!secret.starts_with(kPrefix)) return {};
+  const auto key = codec::decode_base64(secret.substr(kPrefix.size()));
+  if (!key) return {};
+  crypto_auth_hmacsha256_state state;
+  crypto_auth_hmacsha256_init(&state, bytes_of(*key), key->size());
+  for (const std::string_view part :
+       {parts.id, std::string_view("."), parts.timestamp, std::string_view("."), parts.body}) {
+    crypto_auth_hmacsha256_update(&state, bytes_of(part), part.size());
+  }
+  std::string hash(crypto_auth_hmacsha256_BYTES, '\0');
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as above.
+  crypto_auth_hmacsha256_final(&state, reinterpret_cast<unsigned char*>(hash.data()));
+  std::string signature = "v1,";
+  codec::append_base64(signature, hash);
+  return signature;
+}
+
+}  // namespace vortex::api

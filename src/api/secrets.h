@@ -1,0 +1,38 @@
+#pragma once
+// What is secret: access tokens and the keys of webhooks. How they are made, the only form in which
+// they are kept, and how a message is signed.
+//
+// Random bits come from libsodium; without them there are no secrets and the process ends. Hashes
+// are on disk: append-only. Any thread.
+
+#include <string>
+#include <string_view>
+
+namespace vortex::api {
+
+// Access tokens: how they are made, and the only form in which they are kept.
+//
+// A token is 256 random bits as text with the prefix `vx_`. Stored is a hash of it; as the secret
+// has full entropy, a plain fast hash cannot be searched. Append-only: hashes are on disk.
+
+std::string mint_token();
+// In hexadecimal.
+std::string hash_token(std::string_view secret);
+// Takes the same time wherever the two differ.
+bool same_hash(std::string_view a, std::string_view b);
+
+// The secret of a webhook and the signature it makes, in the form of Standard Webhooks 1.0: the
+// receiver can tell that a message is ours, whole, and recent. Pure but for the random bits.
+
+// `whsec_` and 256 random bits in base64.
+std::string mint_webhook_secret();
+
+struct SignedParts {
+  std::string_view id;         // of the message
+  std::string_view timestamp;  // seconds since 1970, as text
+  std::string_view body;
+};
+// `v1,` and the HMAC-SHA256 of the parts in base64. Empty: this is not a secret of ours.
+std::string sign_webhook(std::string_view secret, const SignedParts& parts);
+
+}  // namespace vortex::api
