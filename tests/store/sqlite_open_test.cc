@@ -12,7 +12,7 @@
 
 #include "store/packed.h"
 #include "store/plan_shelf.h"
-#include "store/sqlite/migrate.h"
+#include "store/sqlite/file.h"
 #include "tests/store/bed.h"
 #include "tests/store/rows.h"
 #include "tests/store/shell.h"

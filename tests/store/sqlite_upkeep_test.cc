@@ -7,7 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/sqlite/backup.h"
 #include "store/sqlite/bare_loop.h"
 #include "store/sqlite/check.h"
 #include "tests/store/bed.h"

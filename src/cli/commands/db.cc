@@ -10,7 +10,6 @@
 #include "cli/screen/json_view.h"
 #include "cli/screen/listing.h"
 #include "codec/json_writer.h"
-#include "store/sqlite/backup.h"
 #include "store/sqlite/check.h"
 
 namespace vortex::cli {

@@ -13,7 +13,6 @@
 #include "store/sqlite/open.h"
 #include "store/sqlite/sql.gen.h"
 #include "store/sqlite/statement.h"
-#include "store/sqlite/transaction.h"
 
 namespace vortex::store {
 namespace sqlite {

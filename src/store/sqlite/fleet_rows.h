@@ -7,7 +7,6 @@
 #include "store/packed.h"
 #include "store/sqlite/known.h"
 #include "store/sqlite/statement.h"
-#include "store/sqlite/transaction.h"
 
 namespace vortex::store::sqlite {
 

@@ -9,8 +9,7 @@
 
 #include "store/plan_shelf.h"
 #include "store/sqlite/fault_vfs.h"
-#include "store/sqlite/file_lock.h"
-#include "store/sqlite/migrate.h"
+#include "store/sqlite/file.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/sql.gen.h"
 #include "store/sqlite/writer.h"

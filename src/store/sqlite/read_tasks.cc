@@ -5,7 +5,8 @@
 #include <fmt/format.h>
 
 #include "store/keys.h"
-#include "store/sqlite/read_page.h"
+#include "store/packed.h"
+#include "store/row_json.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/record_io.h"
 #include "store/sqlite/sql.gen.h"
@@ -13,12 +14,101 @@
 namespace vortex::store::sqlite {
 namespace {
 
+RunView take_run_view(Rows& rows) {
+  RunView view;
+  StoredRun stored = take_run(rows);
+  static_cast<RunRow&>(view) = std::move(stored.row);
+  view.dag_digest = stored.digest;
+  view.dag = rows.text();
+  view.levels = rows.u32();
+  view.tasks = rows.u32();
+  return view;
+}
+
+DagView take_dag(Rows& rows) {
+  DagView view;
+  static_cast<DagRow&>(view) = take_row<DagRow>(rows);
+  view.digest = rows.unsigned_number();
+  view.nodes = rows.u32();
+  view.tasks = rows.u32();
+  return view;
+}
+
+constexpr std::int64_t kBeforeAll = std::numeric_limits<std::int64_t>::max();
+
+}  // namespace
+
+Result<Page<RunView>> SqliteReader::runs(const RunFilter& filter, const PageRequest& page) {
+  const auto cursor = read_cursor(CursorKind::kRuns, page.cursor);
+  if (!cursor) return std::unexpected(cursor.error());
+  const std::uint32_t limit = page_rows(page);
+  // The narrowest way in: live runs are few, then a label, then a name, then a final state.
+  const bool by_label = !filter.labels.empty() && filter.state != RunState::kRunning;
+  Statement& statement = by_label                             ? sql_.runs_by_label
+                         : filter.state == RunState::kRunning ? sql_.runs_by_state
+                         : !filter.dag.empty()                ? sql_.runs_by_dag
+                         : filter.state                       ? sql_.runs_by_state
+                                                              : sql_.runs_by_id;
+  const std::string labels = filter.labels.empty() ? std::string{} : labels_json(filter.labels);
+  statement.start().number(*cursor ? static_cast<std::int64_t>((*cursor)->first) : kBeforeAll);
+  if (filter.state) {
+    statement.literal(to_text(*filter.state));
+  } else {
+    statement.null();
+  }
+  statement.text_or_null(filter.dag).text_or_null(labels).number(limit + 1);
+  if (by_label) statement.text(filter.labels[0].first).text(filter.labels[0].second);
+  return read_page<RunView>(statement, limit, CursorKind::kRuns, take_run_view,
+                            [](const RunView& run) { return CursorKey{.first = run.id.value}; });
+}
+
+Result<std::optional<RunView>> SqliteReader::run(RunId id) {
+  return read_one<RunView>(sql_.one_run.start().unsigned_number(id.value), take_run_view);
+}
+
+Result<PlanPtr> SqliteReader::plan(std::uint64_t digest) {
+  // Asked even when the plan is at hand: what is not kept any more is not shown.
+  auto packed = read_one<std::string>(sql_.spec.start().unsigned_number(digest),
+                                      [](Rows& rows) { return rows.text(); });
+  if (!packed) return std::unexpected(packed.error());
+  if (!*packed) return PlanPtr{};
+  if (PlanPtr held = shelf_.find(digest)) return held;
+  const auto json = unpack(**packed);
+  if (!json) {
+    return std::unexpected(
+        Error{Fault::kDamaged, fmt::format("cannot unpack the definition {:016x}", digest)});
+  }
+  auto plan = plan_from_json(*json, digest);
+  if (plan) shelf_.put(*plan);
+  return plan;
+}
+
+Result<Page<DagView>> SqliteReader::dags(const PageRequest& page) {
+  const auto cursor = read_cursor(CursorKind::kDags, page.cursor);
+  if (!cursor) return std::unexpected(cursor.error());
+  const std::uint32_t limit = page_rows(page);
+  const std::string after = *cursor ? (*cursor)->text : std::string{};
+  return read_page<DagView>(sql_.dag_page.start().text(after).number(limit + 1), limit,
+                            CursorKind::kDags, take_dag,
+                            [](const DagView& dag) { return CursorKey{.text = dag.name}; });
+}
+
+Result<std::optional<DagView>> SqliteReader::dag(const std::string& name) {
+  return read_one<DagView>(sql_.one_dag.start().text(name), take_dag);
+}
+
+std::unique_ptr<Reader> make_reader(std::unique_ptr<Connection> db, PlanShelf& shelf) {
+  return std::make_unique<SqliteReader>(std::move(db), shelf);
+}
+
+namespace {
+
 constexpr std::uint32_t kAttemptsMax = 1'000;
 // A walk for rows that no index finds looks at so many and then ends the page, however few it
 // found.
 constexpr std::uint32_t kWalkRows = 20'000;
 
-TaskView take_view(Rows& rows) {
+TaskView take_task_view(Rows& rows) {
   TaskView view;
   view.row = take_task(rows);
   view.name = rows.text();
@@ -92,7 +182,7 @@ Result<Page<TaskView>> SqliteReader::tasks(const TaskFilter& filter, const PageR
     } else {
       sql_.tasks_of_worker.null();
     }
-    return read_page<TaskView>(sql_.tasks_of_worker, limit, CursorKind::kTasks, take_view,
+    return read_page<TaskView>(sql_.tasks_of_worker, limit, CursorKind::kTasks, take_task_view,
                                key_after);
   }
   if (!filter.state || filter.state == TaskState::kCompleted || filter.node) {
@@ -100,7 +190,7 @@ Result<Page<TaskView>> SqliteReader::tasks(const TaskFilter& filter, const PageR
   }
   Statement& statement = tasks_in_state(*filter.state);
   statement.start().number(keys->first).number(keys->end).number(limit + 1);
-  return read_page<TaskView>(statement, limit, CursorKind::kTasks, take_view, key_after);
+  return read_page<TaskView>(statement, limit, CursorKind::kTasks, take_task_view, key_after);
 }
 
 Result<Page<TaskView>> SqliteReader::walk_tasks(const TaskKeys& keys,
@@ -111,7 +201,7 @@ Result<Page<TaskView>> SqliteReader::walk_tasks(const TaskKeys& keys,
   Page<TaskView> page;
   std::uint32_t seen = 0;
   while (rows.next()) {
-    TaskView view = take_view(rows);
+    TaskView view = take_task_view(rows);
     const bool wanted = !rows.take_damage() && (!state || view.row.state == *state);
     ++seen;
     if (wanted && page.items.size() == limit) {
@@ -128,7 +218,7 @@ Result<Page<TaskView>> SqliteReader::walk_tasks(const TaskKeys& keys,
 Result<std::optional<TaskView>> SqliteReader::task(TaskId id) {
   const auto key = key_of(id);
   if (!key) return std::optional<TaskView>{};
-  return read_one<TaskView>(sql_.one_task.start().number(*key), take_view);
+  return read_one<TaskView>(sql_.one_task.start().number(*key), take_task_view);
 }
 
 Result<std::optional<TaskDataRow>> SqliteReader::task_data(TaskId id) {

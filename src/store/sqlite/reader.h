@@ -2,20 +2,78 @@
 // Reads a SQLite store to show it, on a connection of its own that never writes or checkpoints.
 //
 // One thread at a time. An answer made of several statements is read from one snapshot. The lists
-// are spread over read_runs.cc, read_tasks.cc, read_recoveries.cc, read_fleet.cc and read_logs.cc;
-// read_marks.cc is for the thorough check.
+// are spread over read_tasks.cc, read_tasks.cc, read_fleet.cc, read_fleet.cc and read_logs.cc;
+// read_logs.cc is for the thorough check.
 
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "store/cursor.h"
+#include "store/error.h"
 #include "store/plan_shelf.h"
 #include "store/reader.h"
 #include "store/sqlite/connection.h"
-#include "store/sqlite/reader_statements.h"
 #include "store/sqlite/statement.h"
 
 namespace vortex::store::sqlite {
+
+// The statements of one reader, each prepared at its first use and kept. Names are those of the
+// .sql files they come from: read_runs.sql, read_tasks.sql, read_fleet.sql, logs.sql.
+
+struct ReaderStatements {
+  explicit ReaderStatements(Connection& db);
+
+  Statement begin;
+  Statement commit;
+  Statement runs_by_id;
+  Statement runs_by_state;
+  Statement runs_by_dag;
+  Statement runs_by_label;
+  Statement one_run;
+  Statement run_marks;
+  Statement running_runs;
+  Statement digest_of_run;
+  Statement spec;
+  Statement tasks_by_key;
+  Statement task_marks;
+  Statement tasks_of_worker;
+  Statement one_task;
+  Statement one_task_data;
+  Statement stored_checkpoint_bytes;
+  Statement one_checkpoint_piece;
+  Statement attempts_of_task;
+  Statement is_doomed;
+  Statement log_head;
+  Statement log_chunks;
+  Statement worker_page;
+  Statement one_worker;
+  Statement all_machines;
+  Statement all_queues;
+  Statement recoveries_by_id;
+  Statement recoveries_of_worker;
+  Statement recoveries_of_task;
+  Statement one_recovery;
+  Statement recovery_item_page;
+  Statement dead_letters_by_time;
+  Statement dead_letters_by_state;
+  Statement dead_letters_of_run;
+  Statement lease_page;
+  Statement lease_page_of_topic;
+  Statement one_lease;
+  Statement dag_page;
+  Statement one_dag;
+  Statement events_from;
+  Statement all_tokens;
+  Statement all_webhooks;
+  Statement counters;
+  Statement requeued_since;
+  Statement count_open_dead_letters;
+};
 
 // All statements between its making and its end see the same committed state.
 class Snapshot {
@@ -88,5 +146,55 @@ class SqliteReader final : public Reader {
 };
 
 std::unique_ptr<Reader> make_reader(std::unique_ptr<Connection> db, PlanShelf& shelf);
+
+// How a statement becomes a page: it is asked for one row more than wanted, and that row only tells
+// that there is a next page. Also single rows and whole small tables. A damaged row is left out of
+// a list, so that it hides no other one; the load of the state and `db check` name it.
+
+// `take` reads one row; `key` says where a page that ends with it ended.
+template <class Item, class Take, class Key>
+Result<Page<Item>> read_page(Statement& bound, std::uint32_t limit, CursorKind kind, Take take,
+                             Key key) {
+  Rows rows(bound);
+  Page<Item> page;
+  std::optional<Item> last;  // damaged or not: the next page goes on behind it
+  for (std::uint32_t seen = 0; rows.next(); ++seen) {
+    if (seen == limit) {
+      page.next_cursor = write_cursor(kind, key(last ? *last : page.items.back()));
+      break;
+    }
+    Item item = take(rows);
+    const bool damaged = rows.take_damage().has_value();
+    last.reset();
+    if (damaged) {
+      last = std::move(item);
+    } else {
+      page.items.push_back(std::move(item));
+    }
+  }
+  if (rows.failed()) return std::unexpected(rows.error());
+  return page;
+}
+
+template <class Item, class Take>
+Result<std::optional<Item>> read_one(Statement& bound, Take take) {
+  Rows rows(bound);
+  std::optional<Item> item;
+  if (rows.next()) item = take(rows);
+  if (rows.failed()) return std::unexpected(rows.error());
+  return item;
+}
+
+template <class Item, class Take>
+Result<std::vector<Item>> read_all(Statement& bound, Take take) {
+  Rows rows(bound);
+  std::vector<Item> items;
+  while (rows.next()) {
+    Item item = take(rows);
+    if (!rows.take_damage()) items.push_back(std::move(item));
+  }
+  if (rows.failed()) return std::unexpected(rows.error());
+  return items;
+}
 
 }  // namespace vortex::store::sqlite

@@ -10,7 +10,6 @@
 #include "store/sqlite/known.h"
 #include "store/sqlite/run_rows.h"
 #include "store/sqlite/statement.h"
-#include "store/sqlite/transaction.h"
 #include "store/store.h"
 
 namespace vortex::store::sqlite {

@@ -12,7 +12,6 @@
 #include "store/sqlite/known.h"
 #include "store/sqlite/run_rows.h"
 #include "store/sqlite/statement.h"
-#include "store/sqlite/transaction.h"
 
 namespace vortex::store::sqlite {
 

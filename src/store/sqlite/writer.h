@@ -13,12 +13,10 @@
 #include "store/sqlite/fleet_rows.h"
 #include "store/sqlite/image_load.h"
 #include "store/sqlite/known.h"
-#include "store/sqlite/log_rows.h"
 #include "store/sqlite/retention.h"
 #include "store/sqlite/run_rows.h"
 #include "store/sqlite/statement.h"
 #include "store/sqlite/task_rows.h"
-#include "store/sqlite/transaction.h"
 #include "store/store.h"
 
 namespace vortex::store::sqlite {

@@ -1,4 +1,4 @@
-#include "store/sqlite/reader_statements.h"
+#include "store/sqlite/reader.h"
 
 #include "store/sqlite/sql.gen.h"
 
