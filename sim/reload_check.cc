@@ -1,8 +1,8 @@
 #include "sim/reload_check.h"
 
 #include "base/reached.h"
-#include "core/durable.h"
 #include "sim/draw.h"
+#include "sim/durable.h"
 
 namespace vortex::sim {
 

@@ -3,7 +3,7 @@
 // moments.
 //
 // The state is made anew from the committed rows and compared with the leader's memory, field by
-// field (core/durable.h), at the first instant after a drawn time at which everything stepped is
+// field (sim/durable.h), at the first instant after a drawn time at which everything stepped is
 // committed. It only looks: no agenda entry, no draw of others, nothing in the history's hash.
 
 #include <memory>

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "bench/store/lives.h"
-#include "store/sqlite/bare_loop.h"
+#include "bench/vortex/bare_loop.h"
 #include "store/sqlite/open.h"
 
 namespace vortex::bench {

@@ -144,7 +144,7 @@ std::string near_command(const Reached& reached) {
   return std::string(nearest_name(reached.stranger, names));
 }
 
-void add_commands(CommandSpec app, Command& chosen) {
+void add_commands(CommandSpec app, Command& chosen, const std::vector<AddCommand>& more) {
   add_dev(app, chosen);
   add_run(app, chosen);
   add_exec(app, chosen);
@@ -176,7 +176,7 @@ void add_commands(CommandSpec app, Command& chosen) {
   add_reconcile(app, chosen);
   add_tokens(app, chosen);
   add_webhooks(app, chosen);
-  add_bench(app, chosen);
+  for (const AddCommand add : more) add(app, chosen);
   add_completion(app, chosen);
   add_version(app, chosen);
 }
@@ -216,7 +216,8 @@ std::vector<std::string> take_settings(std::vector<std::string>& arguments) {
   return settings;
 }
 
-void build_app(CLI::App& app, Context& context, Command& chosen) {
+void build_app(CLI::App& app, Context& context, Command& chosen,
+               const std::vector<AddCommand>& more) {
   app.footer(kFooter);
   app.require_subcommand(1);
   app.fallthrough();
@@ -224,7 +225,7 @@ void build_app(CLI::App& app, Context& context, Command& chosen) {
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
   app.set_version_flag("--version", std::string(version()));
   add_globals(app, context);
-  add_commands(CommandSpec(app), chosen);
+  add_commands(CommandSpec(app), chosen, more);
   group_below(app);
 }
 

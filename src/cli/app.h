@@ -8,11 +8,14 @@
 
 #include <CLI/App.hpp>
 
+#include "cli/arguments.h"
 #include "cli/context.h"
 
 namespace vortex::cli {
 
-void build_app(CLI::App& app, Context& context, Command& chosen);
+// `more`: commands that are no part of src/cli, listed with those that operate.
+void build_app(CLI::App& app, Context& context, Command& chosen,
+               const std::vector<AddCommand>& more = {});
 
 // Settings come as --section.key; they are taken out before the other options are read.
 std::vector<std::string> take_settings(std::vector<std::string>& arguments);

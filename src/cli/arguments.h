@@ -89,6 +89,9 @@ class CommandSpec {
   CLI::App* app_;
 };
 
+// Adds a command to the tree; what shall be done when it is chosen goes into `chosen`.
+using AddCommand = void (*)(CommandSpec parent, Command& chosen);
+
 inline constexpr const char* kRunHelp = "Run: id, unique prefix, @last or @last-failed";
 inline constexpr const char* kTaskHelp = "Task: id (r42-L1-7), RUN/name or RUN/name[3]";
 

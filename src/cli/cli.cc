@@ -19,7 +19,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/fault_point.h"
 #include "cli/app.h"
 #include "cli/local/process.h"
 #include "worker/slot/runner.h"
@@ -59,14 +58,13 @@ ExitCode run_chosen(const Command& chosen, Context& context) {
 
 }  // namespace
 
-int run(int argc, char** argv) {
+int run(int argc, char** argv, const std::vector<AddCommand>& more) {
   // Nothing else is set up in a runner: it answers for the processes of a task and does no more.
   if (argc == 2 && std::string_view(argv[1]) == "task-runner") {
     return worker::run_task_runner(worker::kRunnerControl);
   }
   open_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);
-  arm_fault_points_by_environment();
   std::vector<std::string> arguments(argv + 1, argv + argc);
   Context context;
   context.program = local::own_program();
@@ -75,7 +73,7 @@ int run(int argc, char** argv) {
 
   CLI::App app("vortex: run DAGs of commands without losing work", "vortex");
   Command chosen;
-  build_app(app, context, chosen);
+  build_app(app, context, chosen, more);
   std::vector<std::string> from_the_back(arguments.rbegin(), arguments.rend());
   try {
     app.parse(from_the_back);

@@ -6,6 +6,8 @@
 #include "core/machine.h"
 #include "core/transitions.h"
 
+#ifdef VX_PLANTED_BUGS
+
 namespace vortex::core {
 
 bool adopt_unheld(Context& cx, const Attempt& attempt, WorkerIx worker) {
@@ -25,20 +27,22 @@ bool adopt_unheld(Context& cx, const Attempt& attempt, WorkerIx worker) {
   return true;
 }
 
+void split_planted_loss(Context& cx, WorkerIx ix) { cx.state.planted.split.push_back(ix); }
+
 void finish_planted_split(Context& cx) {
-  for (const WorkerIx ix : std::exchange(cx.state.planted_split, {})) {
+  for (const WorkerIx ix : std::exchange(cx.state.planted.split, {})) {
     lose_worker(cx, ix, Evidence::kReconciler);
   }
 }
 
 void remember_stale_read(Context& cx, WorkerIx ix, const std::vector<HeldTask>& held) {
-  auto& remembered = cx.state.planted_reads[ix];
+  auto& remembered = cx.state.planted.reads[ix];
   remembered.clear();
   for (const HeldTask& item : held) remembered.push_back(item.attempt.task);
 }
 
 void recover_from_stale_read(Context& cx, WorkerIx ix) {
-  for (const TaskId id : std::exchange(cx.state.planted_reads[ix], {})) {
+  for (const TaskId id : std::exchange(cx.state.planted.reads[ix], {})) {
     const TaskIx t = find_task(cx.state, id);
     if (!t.valid()) continue;
     Task& task = cx.task(t);
@@ -58,3 +62,5 @@ void recover_from_stale_read(Context& cx, WorkerIx ix) {
 }
 
 }  // namespace vortex::core
+
+#endif

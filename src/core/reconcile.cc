@@ -105,7 +105,7 @@ class Check {
     expect_of(
         used.cpu_milli == worker.used.cpu_milli && used.memory_bytes == worker.used.memory_bytes,
         "resources in use do not match its tasks");
-    expect_of(worker.leaked == 0, "a slot is in use without a task");
+    expect_of(worker.planted.leaked() == 0, "a slot is in use without a task");
     expect_of(is_present(worker.state) || held == 0, "gone, but still holds tasks");
     const bool running = worker.state == WorkerState::kRunning;
     const bool idle = worker.state == WorkerState::kIdle;

@@ -124,7 +124,7 @@ void tell_loss(Context& cx, WorkerIx ix, Evidence evidence, std::size_t tasks) {
 void lose_worker(Context& cx, WorkerIx ix, Evidence evidence) {
   if (planted(PlantedBug::kDeathAndRequeueApart) && evidence == Evidence::kSilence) {
     set_worker_state(cx, ix, WorkerState::kOffline);
-    cx.state.planted_split.push_back(ix);
+    split_planted_loss(cx, ix);
     return;
   }
   const std::vector<TaskIx> tasks = tasks_to_take(cx, ix, evidence);
@@ -141,7 +141,7 @@ void lose_worker(Context& cx, WorkerIx ix, Evidence evidence) {
   }
   take_back(cx, ix, recovery, evidence, tasks);
   if (planted(PlantedBug::kRecoveryFromStaleRead)) recover_from_stale_read(cx, ix);
-  if (planted(PlantedBug::kSlotLeakedAtReclaim) && !tasks.empty()) ++cx.worker(ix).leaked;
+  if (planted(PlantedBug::kSlotLeakedAtReclaim) && !tasks.empty()) cx.worker(ix).planted.leak();
 }
 
 void begin_drain(Context& cx, WorkerIx ix) {

@@ -135,7 +135,9 @@ class Engine {
   Batch gathering_;
   std::optional<Writing> writing_;
   std::uint64_t commits_ = 0;
-  std::shared_ptr<const Batch> planted_before_;  // only used by a planted bug
+#ifdef VX_PLANTED_BUGS
+  std::shared_ptr<const Batch> planted_before_;
+#endif
   bool stalled_ = false;
   std::optional<core::Command> wants_image_;  // steps stand still until its run has been read
   bool reading_image_ = false;

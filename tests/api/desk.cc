@@ -13,7 +13,7 @@
 #include "core/load.h"
 #include "core/reconcile.h"
 #include "core/step.h"
-#include "store/memory/open.h"
+#include "tests/support/memory_store/open.h"
 
 namespace vortex::api {
 

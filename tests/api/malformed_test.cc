@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "core/digest.h"
 #include "tests/api/client.h"
 #include "tests/api/steps.h"
+#include "tests/core/digest.h"
 
 namespace vortex::api {
 namespace {

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
-namespace vortex {
+#include "tests/faults/fault_points.h"
+
+namespace vortex::faults {
 namespace {
 
 TEST(FaultPoint, TextThatIsNotNameAndCountArmsNothing) {
@@ -33,4 +35,4 @@ TEST(FaultPointDeathTest, KillsAtTheCountAndOnlyAtItsOwnPlace) {
 }
 
 }  // namespace
-}  // namespace vortex
+}  // namespace vortex::faults

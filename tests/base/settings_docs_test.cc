@@ -1,6 +1,6 @@
 // docs/configuration.md is the rendering of the settings table.
 
-#include "base/settings_docs.h"
+#include "tests/base/settings_docs.h"
 
 #include <cstdlib>
 #include <fstream>

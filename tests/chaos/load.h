@@ -9,7 +9,7 @@
 #include <memory>
 #include <thread>
 
-#include "cli/bench/fleet.h"
+#include "bench/vortex/fleet.h"
 #include "tests/chaos/ledger.h"
 
 namespace vortex::chaos {

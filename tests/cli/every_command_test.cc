@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench/vortex/bench_command.h"
 #include "cli/app.h"
 #include "tests/cli/fake_controller.h"
 #include "tests/cli/program.h"
@@ -66,7 +67,7 @@ std::vector<Leaf> leaves_of_the_tree() {
   Context context;
   Command chosen;
   CLI::App app{"vortex", "vortex"};
-  build_app(app, context, chosen);
+  build_app(app, context, chosen, {add_bench});
   std::vector<Leaf> leaves;
   gather(app, {}, leaves);
   return leaves;

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "bench/vortex/bench_command.h"
 #include "cli/app.h"
 #include "cli/completion.h"
 
@@ -20,7 +21,7 @@ namespace {
 
 class Help : public testing::Test {
  protected:
-  Help() { build_app(app_, context_, chosen_); }
+  Help() { build_app(app_, context_, chosen_, {add_bench}); }
 
   void each(const CLI::App& command, const std::string& path,
             const std::function<void(const CLI::App&, const std::string&)>& look) {

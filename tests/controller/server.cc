@@ -31,7 +31,6 @@ void TestServer::start_without_waiting() {
   ASSERT_TRUE(loaded) << to_text(loaded.error().front());
   store::SqliteOptions open;
   open.path = database();
-  open.fault = std::exchange(options_.fault, std::nullopt);
   auto store = store::open_sqlite(open);
   ASSERT_TRUE(store) << store.error().detail;
   ControllerParts parts;

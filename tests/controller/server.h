@@ -11,7 +11,7 @@
 
 #include <boost/json.hpp>
 
-#include "cli/bench/fleet.h"
+#include "bench/vortex/fleet.h"
 #include "cli/local/folder.h"
 #include "controller/controller.h"
 #include "net/client.h"
@@ -23,7 +23,6 @@ class TestServer {
  public:
   struct Options {
     std::vector<std::string> flags{"--tuning=testing"};
-    std::optional<store::sqlite::FaultPlan> fault;
   };
   explicit TestServer(Options options);
   TestServer() : TestServer(Options{}) {}

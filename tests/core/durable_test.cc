@@ -1,7 +1,7 @@
 // What a reload must know: a field that is lost on either side is named. (That none is lost is
 // looked at after every step of every test of this folder, see World::check_reload.)
 
-#include "core/durable.h"
+#include "sim/durable.h"
 
 #include <functional>
 

@@ -4,7 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/rng.h"
-#include "core/digest.h"
+#include "tests/core/digest.h"
 #include "tests/core/driver.h"
 
 namespace vortex::core {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/durable.h"
 #include "core/load.h"
 #include "core/reconcile.h"
 #include "core/step.h"
+#include "sim/durable.h"
 
 namespace vortex::core {
 

@@ -4,7 +4,7 @@
 
 #include <rapidcheck/gtest.h>
 
-#include "core/digest.h"
+#include "tests/core/digest.h"
 #include "tests/core/harness.h"
 
 namespace vortex::core {

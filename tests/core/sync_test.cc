@@ -1,6 +1,6 @@
 // The exchange with workers: repeats are harmless, the old is refused, and nothing is lost between.
 
-#include "core/digest.h"
+#include "tests/core/digest.h"
 #include "tests/core/harness.h"
 
 namespace vortex::core {

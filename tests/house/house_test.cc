@@ -1,6 +1,7 @@
 // The rules of the house, applied to this repository. Each failure names file and line and the fix.
 
 #include <filesystem>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -55,6 +56,24 @@ TEST(House, EverySettingIsReadBySomebody) {
   const std::vector<SourceFile> sources = sources_in({"src"});
   for (const SourceFile& file : sources) {
     if (file.path == "src/base/settings.h") expect_none(report(unread_settings(file, sources)));
+  }
+}
+
+// What makes the program die or fail on purpose is armed from tests/faults alone, and a release is
+// linked without that.
+TEST(House, TheProductReadsNoVariableOfTests) {
+  for (const SourceFile& file : sources_in({"src"})) {
+    EXPECT_FALSE(file.text.contains("VORTEX_FAULT")) << file.path;
+  }
+}
+
+TEST(House, FoldersOfTheProductHoldAtMostFortyFiles) {
+  std::map<std::filesystem::path, int> files;
+  for (const SourceFile& file : sources_in({"src"})) {
+    ++files[std::filesystem::path(file.path).parent_path()];
+  }
+  for (const auto& [folder, count] : files) {
+    EXPECT_LE(count, 40) << folder << ": give it folders that mean something";
   }
 }
 

@@ -77,6 +77,7 @@ TEST(Layers, UpwardAndSidewaysIncludesAreFound) {
   EXPECT_THAT(direction("src/net/x.h", "\"core/state/state.h\""), HasSubstr("may include only"));
   EXPECT_THAT(direction("src/core/x.cc", "\"sim/world.h\""), HasSubstr("never includes sim/"));
   EXPECT_THAT(direction("src/main.cc", "\"tests/x.h\""), HasSubstr("never includes"));
+  EXPECT_THAT(direction("src/cli/x.cc", "\"bench/vortex/x.h\""), HasSubstr("never includes"));
   EXPECT_THAT(direction("src/novel/x.cc", "\"base/x.h\""), HasSubstr("no place in the table"));
   EXPECT_THAT(direction("sim/x.cc", "\"tests/x.h\""), HasSubstr("sim/ may include"));
   EXPECT_THAT(direction("src/base/x.cc", "\"x.h\""), HasSubstr("from the root"));
@@ -92,6 +93,7 @@ TEST(Layers, DownwardIncludesAreFine) {
   EXPECT_THAT(direction("sim/x.cc", "\"core/state/state.h\""), IsEmpty());
   EXPECT_THAT(direction("tests/sim/x.cc", "\"sim/world.h\""), IsEmpty());
   EXPECT_THAT(direction("src/main.cc", "\"cli/cli.h\""), IsEmpty());
+  EXPECT_THAT(direction("src/main.cc", "\"bench/vortex/x.h\""), IsEmpty());
 }
 
 std::string body(std::size_t lines) {

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "store/memory/open.h"
 #include "store/sqlite/open.h"
 #include "store/store.h"
+#include "tests/support/memory_store/open.h"
 
 namespace vortex::store::testing {
 

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "store/sqlite/fault_plan.h"
+#include "tests/faults/fault_vfs.h"
 #include "tests/store/bed.h"
 #include "tests/store/dump.h"
 #include "tests/store/rows.h"
@@ -17,7 +17,8 @@
 namespace vortex::store::testing {
 namespace {
 
-using sqlite::FaultPlan;
+using faults::FaultPlan;
+using faults::FaultVfs;
 
 SqliteOptions options_at(const std::string& path) {
   SqliteOptions options;
@@ -71,8 +72,9 @@ struct Seen {
 
 class Scenario {
  public:
-  Scenario(FaultPlan plan, Seen& seen) : options_(options_at(folder_.file("v.db"))), seen_(seen) {
-    options_.fault = plan;
+  Scenario(FaultPlan plan, Seen& seen)
+      : fault_(plan), faults_(plan), options_(options_at(folder_.file("v.db"))), seen_(seen) {
+    options_.vfs = faults_.name();
   }
 
   // True: the fault came to light. Failures of expectations are reported to GoogleTest.
@@ -142,13 +144,15 @@ class Scenario {
   }
 
   void expect_known_fault(const Error& error) const {
-    const bool full = options_.fault && options_.fault->kind == FaultPlan::Kind::kFull;
+    const bool full = fault_.kind == FaultPlan::Kind::kFull;
     const bool fine = error.fault == Fault::kUnknown ||
                       error.fault == (full ? Fault::kFull : Fault::kUnavailable) ||
                       error.fault == Fault::kUnavailable;
     EXPECT_TRUE(fine) << error.detail;
   }
 
+  FaultPlan fault_;
+  FaultVfs faults_;
   TempFolder folder_;
   SqliteOptions options_;
   std::unique_ptr<Store> store_;
@@ -192,9 +196,12 @@ TEST(SqliteFault, NewFileThatCouldNotBeMadeIsMadeTheNextTime) {
     SCOPED_TRACE(call);
     const TempFolder folder;
     SqliteOptions options = options_at(folder.file("v.db"));
-    options.fault = FaultPlan{.kind = FaultPlan::Kind::kFull, .first = call, .last = call};
-    if (!open_sqlite(options)) ++refused;
-    options.fault.reset();
+    {
+      const FaultVfs faults({.kind = FaultPlan::Kind::kFull, .first = call, .last = call});
+      options.vfs = faults.name();
+      if (!open_sqlite(options)) ++refused;
+    }
+    options.vfs.clear();
     const auto again = open_sqlite(options);
     ASSERT_TRUE(again) << again.error().detail;
     ASSERT_TRUE((*again)->writer().image());
@@ -206,7 +213,8 @@ TEST(SqliteFault, FullDiskIsSaidSoUntilThereIsSpaceAgain) {
   const TempFolder folder;
   SqliteOptions options = options_at(folder.file("v.db"));
   ASSERT_TRUE(open_sqlite(options));
-  options.fault = FaultPlan{.kind = FaultPlan::Kind::kFull, .first = 40, .last = 70};
+  const FaultVfs faults({.kind = FaultPlan::Kind::kFull, .first = 40, .last = 70});
+  options.vfs = faults.name();
   const auto store = *open_sqlite(options);
   const PlanPtr plan = sample_plan("thumbs", 6);
   const Term term = std::get<Won>(*store->writer().acquire(ControllerId{"c"}, seconds(1))).term;
@@ -228,27 +236,26 @@ TEST(SqliteFault, FullDiskIsSaidSoUntilThereIsSpaceAgain) {
   EXPECT_GT(not_writable, 3);
 }
 
-TEST(SqliteFault, EnvironmentChoosesAFault) {
+TEST(SqliteFault, LayerForTheWholeProcessIsBelowEveryStore) {
   const TempFolder folder;
-  ::setenv("VORTEX_FAULT_STORE", "full@1-", 1);
-  const auto refused = open_sqlite(options_at(folder.file("v.db")));
-  ::setenv("VORTEX_FAULT_STORE", "everything", 1);
-  const auto unread = open_sqlite(options_at(folder.file("w.db")));
-  ::unsetenv("VORTEX_FAULT_STORE");
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().fault, Fault::kFull);
-  ASSERT_FALSE(unread);
-  EXPECT_EQ(unread.error().fault, Fault::kBadRequest);
+  {
+    const FaultVfs faults({.kind = FaultPlan::Kind::kFull, .first = 1},
+                          FaultVfs::For::kWholeProcess);
+    const auto refused = open_sqlite(options_at(folder.file("v.db")));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().fault, Fault::kFull);
+  }
+  EXPECT_TRUE(open_sqlite(options_at(folder.file("v.db")))) << "gone with its object";
 }
 
 TEST(FaultPlan, TextSaysWhichCallsFail) {
-  EXPECT_EQ(sqlite::parse_fault_plan("full@17")->last, 17U);
-  EXPECT_EQ(sqlite::parse_fault_plan("io@3-9")->last, 9U);
-  EXPECT_EQ(sqlite::parse_fault_plan("io@3-")->last, ~std::uint64_t{0});
-  EXPECT_EQ(sqlite::parse_fault_plan("io@3")->kind, FaultPlan::Kind::kIo);
+  EXPECT_EQ(faults::parse_fault_plan("full@17")->last, 17U);
+  EXPECT_EQ(faults::parse_fault_plan("io@3-9")->last, 9U);
+  EXPECT_EQ(faults::parse_fault_plan("io@3-")->last, ~std::uint64_t{0});
+  EXPECT_EQ(faults::parse_fault_plan("io@3")->kind, FaultPlan::Kind::kIo);
   for (const char* text :
        {"", "full", "full@", "full@0", "full@x", "full@9-3", "disk@1", "io@1-x"}) {
-    EXPECT_FALSE(sqlite::parse_fault_plan(text)) << text;
+    EXPECT_FALSE(faults::parse_fault_plan(text)) << text;
   }
 }
 

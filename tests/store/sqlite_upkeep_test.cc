@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/sqlite/bare_loop.h"
+#include "bench/vortex/bare_loop.h"
 #include "store/sqlite/check.h"
 #include "tests/store/bed.h"
 #include "tests/store/dump.h"

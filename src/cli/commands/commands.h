@@ -45,7 +45,6 @@ void add_db(CommandSpec app, Command& chosen);
 void add_reconcile(CommandSpec app, Command& chosen);
 void add_tokens(CommandSpec app, Command& chosen);
 void add_webhooks(CommandSpec app, Command& chosen);
-void add_bench(CommandSpec app, Command& chosen);
 void add_completion(CommandSpec app, Command& chosen);
 void add_version(CommandSpec app, Command& chosen);
 

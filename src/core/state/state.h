@@ -15,6 +15,7 @@
 
 #include "base/rng.h"
 #include "core/state/index.h"
+#include "core/state/planted.h"
 #include "core/state/policy.h"
 #include "core/state/ready.h"
 #include "core/state/run.h"
@@ -108,9 +109,7 @@ struct State {
   // What the current health pass has seen so far (CONTRACT C04).
   std::uint32_t pass_marked = 0;
   std::set<MachineId> pass_machines;  // of the workers it marked
-  // Only used by planted bugs (core/planted_core.h).
-  std::vector<WorkerIx> planted_split;
-  std::map<WorkerIx, std::vector<TaskId>> planted_reads;
+  [[no_unique_address]] PlantedState planted;
 
   // When `step` wants to be called again at the latest; kNever: only when something happens.
   Instant next_wake() const;

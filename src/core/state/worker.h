@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/state/index.h"
+#include "core/state/planted.h"
 #include "core/state/timers.h"
 #include "model/rows.h"
 #include "model/states.h"
@@ -64,7 +65,7 @@ struct WorkerMemory {
   // Capacity.
   std::uint32_t slots = 0;  // what it is willing to hold in all, by its last word
   TaskList held;
-  std::uint32_t leaked = 0;  // slots lost by a planted bug; always 0 in the product
+  [[no_unique_address]] PlantedWorker planted;
   Usage used;
   ProfileIx profile;
   std::uint64_t last_grant = 0;  // order of its newest grant, for fair turns
@@ -83,7 +84,7 @@ struct Worker : WorkerRow, WorkerMemory {
   // May be given new work, if it also offers.
   bool takes_work() const;
   std::uint32_t capacity() const {
-    const std::uint32_t taken = held.size + leaked;
+    const std::uint32_t taken = held.size + planted.leaked();
     return slots > taken ? slots - taken : 0;
   }
 };

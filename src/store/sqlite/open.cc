@@ -1,14 +1,12 @@
 #include "store/sqlite/open.h"
 
 #include <chrono>
-#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
 #include <sqlite3.h>
 
 #include "store/plan_shelf.h"
-#include "store/sqlite/fault_vfs.h"
 #include "store/sqlite/file.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/sql.gen.h"
@@ -27,7 +25,6 @@ Instant system_clock() {
 // last, after the connection has closed the file.
 struct Parts {
   FileLock lock;
-  std::unique_ptr<FaultVfs> faults;
   std::unique_ptr<Connection> db;
 };
 
@@ -60,17 +57,6 @@ class SqliteStore final : public Store {
   Parts parts_;
   SqliteWriter writer_;
 };
-
-Result<std::optional<FaultPlan>> fault_plan(const SqliteOptions& options) {
-  if (options.fault) return options.fault;
-  const char* text = std::getenv("VORTEX_FAULT_STORE");  // NOLINT(concurrency-mt-unsafe)
-  if (text == nullptr || *text == '\0') return std::optional<FaultPlan>{};
-  const auto plan = parse_fault_plan(text);
-  if (plan) return plan;
-  return std::unexpected(Error{
-      Fault::kBadRequest,
-      fmt::format("VORTEX_FAULT_STORE is '{}': write full@N, io@N, full@N-M or io@N-", text)});
-}
 
 Result<void> set_up_writer(Connection& db, const SqliteOptions& options) {
   if (sqlite3_db_readonly(db.handle(), "main") != 0) {
@@ -106,21 +92,17 @@ Result<std::unique_ptr<Store>> open_sqlite(const SqliteOptions& given) {
   auto path = real_path(options.path);
   if (!path) return std::unexpected(path.error());
   options.path = *std::move(path);
-  const auto plan = fault_plan(options);
-  if (!plan) return std::unexpected(plan.error());
   auto lock = FileLock::take(options.path + ".lock");
   if (!lock) return std::unexpected(lock.error());
-  auto faults = *plan ? std::make_unique<FaultVfs>(**plan) : nullptr;
   auto db = Connection::open({.path = options.path,
                               .use = Use::kWrite,
                               .cache_bytes = options.writer_cache_bytes,
                               .map_bytes = 0,
                               .busy_timeout_ms = options.busy_timeout_ms,
-                              .vfs = faults ? faults->name() : std::string{}});
+                              .vfs = options.vfs});
   if (!db) return std::unexpected(db.error());
   if (auto done = set_up_writer(**db, options); !done) return std::unexpected(done.error());
-  return std::make_unique<SqliteStore>(std::move(options),
-                                       Parts{*std::move(lock), std::move(faults), *std::move(db)});
+  return std::make_unique<SqliteStore>(std::move(options), Parts{*std::move(lock), *std::move(db)});
 }
 
 }  // namespace vortex::store

@@ -1,19 +1,15 @@
 #pragma once
 // Opens a store in a SQLite file: the file is made when there is none and brought to the layout of
 // this version. One controller at a time: a second one is told kLocked and by which process.
-//
-// The environment variable VORTEX_FAULT_STORE makes writes fail on purpose (sqlite/fault_plan.h).
 
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "base/time.h"
 #include "store/error.h"
 #include "store/log_span.h"
-#include "store/sqlite/fault_plan.h"
 #include "store/store.h"
 
 namespace vortex::store {
@@ -27,9 +23,9 @@ struct SqliteOptions {
   std::uint64_t reader_map_bytes = std::uint64_t{256} << 20;  // of the file, shared by all
   std::uint32_t page_bytes = 4096;                            // of a new file
   std::uint32_t checkpoint_pages = 16'000;                    // in the log before it is moved
-  int busy_timeout_ms = 5'000;             // while somebody else's shell holds the file
-  std::function<Instant()> wall_clock;     // unset: the system's; only for where a term starts
-  std::optional<sqlite::FaultPlan> fault;  // for tests
+  int busy_timeout_ms = 5'000;          // while somebody else's shell holds the file
+  std::function<Instant()> wall_clock;  // unset: the system's; only for where a term starts
+  std::string vfs;  // the layer of SQLite below the writer; empty: the usual one
 };
 
 Result<std::unique_ptr<Store>> open_sqlite(const SqliteOptions& options);

@@ -1,4 +1,4 @@
-#include "core/durable.h"
+#include "sim/durable.h"
 
 #include <algorithm>
 #include <concepts>
@@ -140,13 +140,13 @@ class Comparison {
 
   // Left out: policy and clock (given to the load), rng, ready lists, timers and everything else
   // that is only the order or the pace of work; what is known of silence (brake, store_writable,
-  // silence_floor, weak_losses: a new term grants everybody a full lease); passes; planted_*.
+  // silence_floor, weak_losses: a new term grants everybody a full lease); passes; planted.
   void compare_own() {
     const auto& [policy, term, clock, rng, tasks, runs, workers, ready, timers, machines,
                  partitions, free_partitions, leases, keys, journals, dead_letters, counters,
                  next_grant, bulk, leftover, offering, retired_look, brake, next_trickle,
                  store_writable, silence_floor, weak_losses, health_passes, reconcile_passes,
-                 pass_marked, pass_machines, planted_split, planted_reads] = a_;
+                 pass_marked, pass_machines, planted] = a_;
     about_ = {"controller"};
     same("term", term, b_.term);
     same_record(counters, b_.counters);
@@ -244,7 +244,7 @@ class Comparison {
   void compare(const Worker& a, const Worker& b) {
     const auto& [trust, registered_once, dirty, retired, heartbeat_written, heard_at, lost_pending,
                  last_seq, last_reply, drain_sent_in, parked, answering, stale_to_tell, has_news,
-                 slots, held, leaked, used, profile, last_grant, offer_key, to_serve, abnormal] =
+                 slots, held, planted, used, profile, last_grant, offer_key, to_serve, abnormal] =
         static_cast<const WorkerMemory&>(a);
     same_record<WorkerRow>(a, b, {"suspect", "last_heartbeat"});
     same("registered_once", registered_once, b.registered_once);

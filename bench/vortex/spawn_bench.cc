@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/bench/benches.h"
-#include "cli/bench/fleet.h"
-#include "cli/bench/measure.h"
+#include "bench/vortex/benches.h"
+#include "bench/vortex/fleet.h"
+#include "bench/vortex/measure.h"
 #include "cli/local/cluster.h"
 #include "cli/local/folder.h"
 

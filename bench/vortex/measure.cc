@@ -1,4 +1,4 @@
-#include "cli/bench/measure.h"
+#include "bench/vortex/measure.h"
 
 #include <algorithm>
 #include <cstdlib>

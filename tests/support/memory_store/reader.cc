@@ -1,4 +1,4 @@
-#include "store/memory/reader.h"
+#include "tests/support/memory_store/reader.h"
 
 #include <algorithm>
 #include <mutex>
@@ -7,8 +7,8 @@
 
 #include "store/cursor.h"
 #include "store/keys.h"
-#include "store/memory/views.h"
 #include "store/packed.h"
+#include "tests/support/memory_store/views.h"
 
 namespace vortex::store::memory {
 namespace {

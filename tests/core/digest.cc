@@ -1,4 +1,4 @@
-#include "core/digest.h"
+#include "tests/core/digest.h"
 
 #include "base/hash.h"
 

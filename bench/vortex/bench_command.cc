@@ -1,10 +1,11 @@
+#include "bench/vortex/bench_command.h"
+
 #include <expected>
 #include <memory>
 #include <string>
 
+#include "bench/vortex/benches.h"
 #include "cli/arguments.h"
-#include "cli/bench/benches.h"
-#include "cli/commands/commands.h"
 
 namespace vortex::cli {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "store/memory/tables.h"
 #include "store/reader.h"
+#include "tests/support/memory_store/tables.h"
 
 namespace vortex::store::memory {
 

@@ -1,4 +1,4 @@
-#include "store/sqlite/bare_loop.h"
+#include "bench/vortex/bare_loop.h"
 
 #include <algorithm>
 #include <array>
@@ -18,6 +18,42 @@ namespace vortex::store {
 namespace sqlite {
 namespace {
 
+// The yardstick: plain SQL, as anybody would write it first, with the seed's three indexes.
+
+constexpr std::string_view kBareSchema = R"sql(
+CREATE TABLE workers (
+  id TEXT PRIMARY KEY, name TEXT NOT NULL, state TEXT NOT NULL, last_heartbeat TEXT,
+  created_at TEXT);
+CREATE INDEX idx_workers_state_heartbeat ON workers(state, last_heartbeat);
+CREATE TABLE task_instances (
+  task_key INTEGER PRIMARY KEY, state TEXT NOT NULL, worker_id TEXT, epoch INTEGER NOT NULL,
+  attempt_count INTEGER NOT NULL, updated_at TEXT, incarnation INTEGER NOT NULL,
+  ready_us INTEGER, started_us INTEGER, percent INTEGER NOT NULL, exit_code INTEGER NOT NULL,
+  stop INTEGER NOT NULL, failure_count INTEGER NOT NULL, crash_count INTEGER NOT NULL,
+  stall_count INTEGER NOT NULL, release_count INTEGER NOT NULL, unstarted_count INTEGER NOT NULL,
+  recovery INTEGER NOT NULL, level INTEGER, node INTEGER NOT NULL, id TEXT NOT NULL,
+  name TEXT NOT NULL, created_at TEXT, previous_worker TEXT, step TEXT, error_message TEXT);
+CREATE INDEX idx_tasks_worker_state ON task_instances(worker_id, state);
+CREATE INDEX idx_tasks_state ON task_instances(state);
+)sql";
+
+constexpr std::string_view kBareInsert = R"sql(
+INSERT INTO task_instances (task_key, state, epoch, attempt_count, updated_at, incarnation,
+  ready_us, percent, exit_code, stop, failure_count, crash_count, stall_count, release_count,
+  unstarted_count, recovery, level, node, id, name, created_at)
+VALUES (?1, 'Queued', 0, 0, ?2, 0, ?3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ?4, ?5, ?2);
+)sql";
+
+constexpr std::string_view kBareClaim = R"sql(
+UPDATE task_instances SET state = 'Scheduled', worker_id = ?2, epoch = 1, attempt_count = 1,
+  incarnation = 1, ready_us = 0, updated_at = ?3
+WHERE task_key = ?1;
+)sql";
+
+constexpr std::string_view kBareComplete = R"sql(
+UPDATE task_instances SET state = 'Completed', exit_code = 0, updated_at = ?2 WHERE task_key = ?1;
+)sql";
+
 constexpr Instant kStart{1'771'800'000'000'000};
 constexpr std::array<std::string_view, 4> kWorkers{"worker-000001", "worker-000002",
                                                    "worker-000003", "worker-000004"};
@@ -28,9 +64,9 @@ class BareLoop {
   explicit BareLoop(Connection& db)
       : db_(db),
         transactions_(db),
-        insert_(db, sql::kBareInsert),
-        claim_(db, sql::kBareClaim),
-        complete_(db, sql::kBareComplete) {}
+        insert_(db, kBareInsert),
+        claim_(db, kBareClaim),
+        complete_(db, kBareComplete) {}
 
   Result<void> run_set(std::uint32_t first, std::uint32_t end) {
     if (auto done = insert_set(first, end); !done) return done;
@@ -87,7 +123,7 @@ Result<std::unique_ptr<Connection>> open_bare(const std::string& path) {
   if (!db) return db;
   for (const std::string& step :
        {fmt::format(sql::kSetPageSize, usual.page_bytes), std::string(sql::kUseWal),
-        fmt::format(sql::kSetUpWriter, usual.checkpoint_pages), std::string(sql::kBareSchema)}) {
+        fmt::format(sql::kSetUpWriter, usual.checkpoint_pages), std::string(kBareSchema)}) {
     if (auto done = (*db)->exec(step); !done) return std::unexpected(done.error());
   }
   return db;

@@ -6,8 +6,8 @@
 #include <shared_mutex>
 
 #include "store/log_span.h"
-#include "store/memory/tables.h"
 #include "store/reader.h"
+#include "tests/support/memory_store/tables.h"
 
 namespace vortex::store::memory {
 

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
-#include "cli/bench/benches.h"
-#include "cli/bench/drive.h"
-#include "cli/bench/fleet.h"
-#include "cli/bench/measure.h"
-#include "cli/bench/replay.h"
+#include "bench/vortex/bare_loop.h"
+#include "bench/vortex/benches.h"
+#include "bench/vortex/drive.h"
+#include "bench/vortex/fleet.h"
+#include "bench/vortex/measure.h"
+#include "bench/vortex/replay.h"
 #include "cli/local/cluster.h"
-#include "store/sqlite/bare_loop.h"
 
 namespace vortex::cli::bench {
 namespace {

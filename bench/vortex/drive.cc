@@ -1,4 +1,4 @@
-#include "cli/bench/drive.h"
+#include "bench/vortex/drive.h"
 
 #include <atomic>
 #include <chrono>
@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
-#include "cli/bench/fleet.h"
-#include "cli/bench/measure.h"
+#include "bench/vortex/fleet.h"
+#include "bench/vortex/measure.h"
 
 namespace vortex::cli::bench {
 namespace {

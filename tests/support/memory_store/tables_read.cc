@@ -2,7 +2,7 @@
 #include <limits>
 #include <utility>
 
-#include "store/memory/tables.h"
+#include "tests/support/memory_store/tables.h"
 
 namespace vortex::store::memory {
 namespace {

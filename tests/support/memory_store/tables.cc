@@ -1,4 +1,4 @@
-#include "store/memory/tables.h"
+#include "tests/support/memory_store/tables.h"
 
 #include <algorithm>
 

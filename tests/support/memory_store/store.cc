@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "store/memory/open.h"
-#include "store/memory/reader.h"
-#include "store/memory/tables.h"
+#include "tests/support/memory_store/open.h"
+#include "tests/support/memory_store/reader.h"
+#include "tests/support/memory_store/tables.h"
 
 namespace vortex::store {
 namespace memory {

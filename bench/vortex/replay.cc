@@ -1,4 +1,4 @@
-#include "cli/bench/replay.h"
+#include "bench/vortex/replay.h"
 
 #include <map>
 #include <utility>

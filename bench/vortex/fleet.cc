@@ -1,4 +1,4 @@
-#include "cli/bench/fleet.h"
+#include "bench/vortex/fleet.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "base/settings_docs.h"
+#include "tests/base/settings_docs.h"
 
 #include <fmt/format.h>
 

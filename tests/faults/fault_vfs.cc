@@ -1,6 +1,7 @@
-#include "store/sqlite/fault_vfs.h"
+#include "tests/faults/fault_vfs.h"
 
 #include <atomic>
+#include <charconv>
 #include <cstring>
 #include <new>
 
@@ -9,7 +10,39 @@
 
 #include "base/assert.h"
 
-namespace vortex::store::sqlite {
+namespace vortex::faults {
+namespace {
+
+std::optional<std::uint64_t> read_number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value == 0) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::optional<FaultPlan> parse_fault_plan(std::string_view text) {
+  const std::size_t at = text.find('@');
+  if (at == text.npos) return std::nullopt;
+  const std::string_view kind = text.substr(0, at);
+  if (kind != "full" && kind != "io") return std::nullopt;
+  FaultPlan plan;
+  plan.kind = kind == "full" ? FaultPlan::Kind::kFull : FaultPlan::Kind::kIo;
+  const std::string_view range = text.substr(at + 1);
+  const std::size_t dash = range.find('-');
+  const auto first = read_number(range.substr(0, dash));
+  if (!first) return std::nullopt;
+  plan.first = *first;
+  if (dash == range.npos) {
+    plan.last = *first;
+  } else if (dash + 1 < range.size()) {
+    const auto last = read_number(range.substr(dash + 1));
+    if (!last || *last < *first) return std::nullopt;
+    plan.last = *last;
+  }
+  return plan;
+}
 
 // The VFS that SQLite sees comes first, so that its pointer is also ours.
 struct FaultVfs::Layer {
@@ -83,7 +116,7 @@ int file_unfetch(sqlite3_file* f, sqlite3_int64 at, void* page) {
 
 }  // namespace
 
-FaultVfs::FaultVfs(FaultPlan plan) : layer_(std::make_unique<Layer>()) {
+FaultVfs::FaultVfs(FaultPlan plan, For whom) : layer_(std::make_unique<Layer>()) {
   static std::atomic<int> numbers{0};
   layer_->real = sqlite3_vfs_find(nullptr);
   VX_ASSERT(layer_->real != nullptr);
@@ -122,7 +155,7 @@ FaultVfs::FaultVfs(FaultPlan plan) : layer_(std::make_unique<Layer>()) {
     if (ours->real->pMethods != nullptr) ours->base.pMethods = &methods;
     return rc;
   };
-  sqlite3_vfs_register(&layer_->vfs, 0);
+  sqlite3_vfs_register(&layer_->vfs, whom == For::kWholeProcess ? 1 : 0);
 }
 
 FaultVfs::~FaultVfs() { sqlite3_vfs_unregister(&layer_->vfs); }
@@ -130,4 +163,4 @@ FaultVfs::~FaultVfs() { sqlite3_vfs_unregister(&layer_->vfs); }
 const std::string& FaultVfs::name() const { return layer_->name; }
 std::uint64_t FaultVfs::calls() const { return layer_->calls; }
 
-}  // namespace vortex::store::sqlite
+}  // namespace vortex::faults

@@ -1,4 +1,4 @@
-#include "store/memory/views.h"
+#include "tests/support/memory_store/views.h"
 
 #include <algorithm>
 #include <ranges>
