@@ -1,12 +1,12 @@
 #include "api/access.h"
 
-#include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "api/secrets.h"
+#include "base/text.h"
+#include "net/client.h"
 
 namespace vortex::api {
 namespace {
@@ -16,10 +16,7 @@ constexpr std::chrono::seconds kUnknown{1};  // for a token that is not in it
 
 bool same_scheme(std::string_view text) {
   constexpr std::string_view kBearer = "bearer ";
-  if (text.size() < kBearer.size()) return false;
-  return std::ranges::equal(text.substr(0, kBearer.size()), kBearer, [](char a, char b) {
-    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a + 32) : a) == b;
-  });
+  return same_ignoring_case(text.substr(0, kBearer.size()), kBearer);
 }
 
 // Empty: none was sent.
@@ -137,51 +134,27 @@ Access::KnownPtr Access::current() const {
 
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
+constexpr std::uint16_t kHttpPort = 80;
+constexpr std::uint16_t kHttpsPort = 443;
+
+// Where a page comes from; unset: not an address of the web.
+std::optional<net::Endpoint> origin_endpoint(std::string_view origin) {
+  if (!origin.contains("://")) return std::nullopt;
+  return net::parse_endpoint(origin, kHttpPort);
 }
 
-bool all_digits(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
-struct Authority {
-  std::string host;
-  std::string port;
-};
-
-// Unset: not of the form host[:port].
-std::optional<Authority> split(std::string_view text) {
-  const auto close = text.starts_with('[') ? text.find(']') : 0;
-  if (close == std::string_view::npos) return std::nullopt;
-  const auto colon = text.find(':', close);
-  Authority out{lower(text.substr(0, colon)), {}};
-  if (colon != std::string_view::npos) out.port = text.substr(colon + 1);
-  const bool port_missing = colon != std::string_view::npos && out.port.empty();
-  if (out.host.empty() || port_missing || !all_digits(out.port)) return std::nullopt;
-  return out;
-}
-
-// The authority of an origin, with the port that its scheme stands for; unset: not one of ours.
-std::optional<Authority> origin_authority(std::string_view origin) {
-  const auto end = origin.find("://");
-  if (end == std::string_view::npos) return std::nullopt;
-  const std::string scheme = lower(origin.substr(0, end));
-  if (scheme != "http" && scheme != "https") return std::nullopt;
-  auto out = split(origin.substr(end + 3));
-  if (out && out->port.empty()) out->port = scheme == "http" ? "80" : "443";
-  return out;
+// What a Host header names; port 0: it names none.
+std::optional<net::Endpoint> named_host(std::string_view host) {
+  return net::parse_listener(host, 0);
 }
 
 }  // namespace
 
 bool is_loopback_host(std::string_view host) {
-  const auto parts = split(host);
-  if (!parts) return false;
-  return parts->host == "localhost" || parts->host == "127.0.0.1" || parts->host == "[::1]";
+  const auto named = named_host(host);
+  if (!named) return false;
+  return same_ignoring_case(named->host, "localhost") || named->host == "127.0.0.1" ||
+         named->host == "::1";
 }
 
 std::optional<Trouble> check_host(const net::Headers& headers, bool loopback_only) {
@@ -194,12 +167,12 @@ std::optional<Trouble> check_host(const net::Headers& headers, bool loopback_onl
 std::optional<Trouble> check_origin(const net::Headers& headers) {
   const auto origin = net::find_header(headers, "Origin");
   if (!origin) return std::nullopt;
-  const auto host = split(net::find_header(headers, "Host").value_or(std::string_view{}));
-  const auto from = origin_authority(*origin);
-  if (host && from && host->host == from->host) {
+  const auto host = named_host(net::find_header(headers, "Host").value_or(std::string_view{}));
+  const auto from = origin_endpoint(*origin);
+  if (host && from && same_ignoring_case(host->host, from->host)) {
     // A Host without a port leaves the scheme open; both standard ports can be meant.
-    const bool standard = from->port == "80" || from->port == "443";
-    if (host->port == from->port || (host->port.empty() && standard)) return std::nullopt;
+    const bool standard = from->port == kHttpPort || from->port == kHttpsPort;
+    if (host->port == from->port || (host->port == 0 && standard)) return std::nullopt;
   }
   return trouble(Code::kForeignOrigin, fmt::format("the request comes from '{}'", *origin));
 }

@@ -24,10 +24,7 @@ bool is_id_char(char c) {
 bool is_json_type(std::string_view type) {
   type = type.substr(0, type.find(';'));
   while (type.ends_with(' ')) type.remove_suffix(1);
-  std::string lower(type);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
-  });
+  const std::string lower = lower_case(type);
   const bool suffix = lower.starts_with("application/") && lower.ends_with("+json");
   // What curl -d says of whatever it sends. A page of another origin is refused by its Origin.
   const bool curl = lower == "application/x-www-form-urlencoded";

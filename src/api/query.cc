@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text.h"
+
 namespace vortex::api {
 
 namespace {
@@ -19,12 +21,6 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return number;
-}
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
-bool same_word(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
 }
 
 }  // namespace
@@ -74,7 +70,7 @@ std::optional<std::size_t> QueryReader::word(std::string_view name, Names words)
   const auto value = query_.find(name);
   if (!value) return std::nullopt;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (same_word(words[i], *value)) return i;
+    if (same_ignoring_case(words[i], *value)) return i;
   }
   wrong(name, *value, fmt::format("one of {}", fmt::join(words, ", ")));
   return std::nullopt;

@@ -172,10 +172,6 @@ Failure not_found(std::string code, std::string what, std::string help) {
   return failure;
 }
 
-bool all_digits(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 std::expected<boost::json::object, Failure> newest_run(ApiClient& api, std::string_view state) {
   auto answer = api.get(with_query("/api/runs", {{"limit", "1"}, {"state", std::string(state)}}));
   if (!answer) return std::unexpected(std::move(answer.error()));
