@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/house/layers.h"
+#include "tests/house/map.h"
 #include "tests/house/purity.h"
 #include "tests/house/sizes.h"
 #include "tests/house/upkeep.h"
@@ -208,6 +209,34 @@ TEST(Upkeep, MachinePathsAreFound) {
   EXPECT_THAT(findings(std::string("a\ncd /ro") + "ot/x\n"), HasSubstr("x:2: "));
   EXPECT_THAT(findings(std::string("\"/ho") + "me/me/x\""), HasSubstr("is a path of one machine"));
   EXPECT_THAT(findings("https://example.org/home/page src/work/x"), IsEmpty());
+}
+
+TEST(Map, FilesThatAreNotThereAreFound) {
+  const std::vector<std::string> paths{"src/core/step.h", "src/api/views_work.cc", "sim/a.cc",
+                                       "src/core/sql/x.sql", "README.md"};
+  const auto findings = [&](const std::string& text) {
+    return report(missing_files({.path = "A.md", .text = text}, paths));
+  };
+  EXPECT_THAT(findings("`core/step.h`, `src/core/step.h`, `sim/a.cc` and `README.md`\n"),
+              IsEmpty());
+  EXPECT_THAT(findings("`api/views_*.cc`; `core/step.h`, `sql/x.sql`\n"), IsEmpty());
+  EXPECT_EQ(findings("a\n`core/gone.h` `core/*.cc`\n"),
+            "A.md:2: there is no file 'core/gone.h'\nA.md:2: there is no file 'core/*.cc'\n");
+  EXPECT_THAT(findings("`sql/x.sql`\n"), HasSubstr("'sql/x.sql'"));
+  EXPECT_THAT(findings("`engine::Engine`, `core/` and step.cc\n"), IsEmpty());
+}
+
+TEST(Map, SectionsAndTheirFilesAreRead) {
+  const std::string page = "# A\n## One\n`a/b.h` `c.cc` `a/b.h`\n## Two\n`d.h`\n";
+  EXPECT_THAT(named_files(section(page, "One")), testing::ElementsAre("a/b.h", "c.cc"));
+  EXPECT_THAT(named_files(section(page, "Two")), testing::ElementsAre("d.h"));
+  EXPECT_THAT(std::string(section(page, "Three")), IsEmpty());
+}
+
+TEST(Map, CrowdedFoldersAreFound) {
+  const std::vector<SourceFile> files{{"src/a/1.h", ""}, {"src/a/2.h", ""}, {"src/a/b/3.h", ""}};
+  EXPECT_THAT(report(crowded_folders(files, 2)), IsEmpty());
+  EXPECT_THAT(report(crowded_folders(files, 1)), HasSubstr("src/a/:1: 2 files in one folder"));
 }
 
 }  // namespace
