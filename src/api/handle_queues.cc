@@ -22,7 +22,9 @@ boost::asio::awaitable<Expected<void>> expect_queue(Call& call, const std::strin
   Asked<std::vector<QueueDepth>> queues = co_await call.backend.queues();
   if (!queues) co_return std::unexpected(from_unserved(queues.error()));
   std::vector<std::string> known{"default"};
-  for (const QueueDepth& queue : *queues) known.push_back(queue.name);
+  for (const QueueDepth& queue : *queues) {
+    if (queue.name != known.front()) known.push_back(queue.name);
+  }
   if (std::ranges::find(known, name) != known.end()) co_return Expected<void>{};
   co_return std::unexpected(no_such(Code::kNoSuchQueue, name, known));
 }

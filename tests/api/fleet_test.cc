@@ -180,6 +180,8 @@ TEST(Mistakes, NamesThatNobodyHasGetTheNearestOneOrTheNewest) {
   EXPECT_EQ(queue.status, 404);
   EXPECT_EQ(queue.code(), "VX-QUEUE-001");
   EXPECT_EQ(queue.text("/near/0"), "default") << queue.body;
+  const Answer far = client.post("/api/queues/elsewhere/pause");
+  EXPECT_EQ(far.json.at("near"), boost::json::array{"default"}) << far.body;
   EXPECT_EQ(client.post("/api/queues/default/pause").status, 200);
 }
 
