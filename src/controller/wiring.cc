@@ -11,6 +11,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_future.hpp>
 #include <fmt/format.h>
@@ -193,7 +194,9 @@ void Wiring::stop() {
 }
 
 void Wiring::probe(const core::Probe& probe) {
-  asio::co_spawn(io_, run_probe(probe),
+  // A strand: the client's time limit must not close its socket on one thread while its read ends
+  // on another.
+  asio::co_spawn(asio::make_strand(io_), run_probe(probe),
                  [this](const std::exception_ptr& error) { report_own_trouble("probe", error); });
 }
 
@@ -204,7 +207,7 @@ asio::awaitable<void> Wiring::run_probe(core::Probe probe) {
 }
 
 void Wiring::self_check() {
-  asio::co_spawn(io_, run_self_check(), [this](const std::exception_ptr& error) {
+  asio::co_spawn(asio::make_strand(io_), run_self_check(), [this](const std::exception_ptr& error) {
     report_own_trouble("self-check", error);
   });
 }
