@@ -74,7 +74,7 @@ class Onlooker {
 std::expected<Throughput, std::string> drive(const DriveConfig& bench,
                                              local::ControllerProcess& child) {
   const net::Endpoint server{"127.0.0.1", child.port()};
-  const Fleet fleet({.server = server, .agents = bench.agents, .slots = bench.slots}, {});
+  const Fleet fleet({.server = server, .workers = bench.agents, .slots = bench.slots}, {});
   while (fleet.calls() < bench.agents) rest(millis(1));
   const auto before = get(server, "/metrics");
   const double cpu_before = child.use().cpu_seconds;

@@ -23,9 +23,9 @@ void rest(Duration time) { std::this_thread::sleep_for(std::chrono::microseconds
 // From the submit of a run of one task to its arrival at an idle, waiting agent.
 std::expected<void, std::string> hand_overs(const net::Endpoint& server, Samples& latency) {
   std::atomic<std::int64_t> arrived_us{0};
-  AgentWatch watch;
+  BenchWorkerWatch watch;
   watch.on_assigned = [&](const Assignment&) { arrived_us = boot_clock_now().us; };
-  const Fleet fleet({.server = server, .agents = 4, .slots = 1, .prefix = "idle"}, watch);
+  const Fleet fleet({.server = server, .workers = 4, .slots = 1, .prefix = "idle"}, watch);
   while (fleet.calls() < 4) rest(millis(1));
   for (std::uint32_t i = 0; i < kHandOvers; ++i) {
     arrived_us = 0;

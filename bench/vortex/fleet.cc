@@ -27,7 +27,7 @@ namespace {
 constexpr Duration kAfterFailure = millis(20);
 constexpr Duration kCallLimit = seconds(20);
 
-net::ClientConfig client_config(const AgentConfig& config) {
+net::ClientConfig client_config(const BenchWorkerConfig& config) {
   net::ClientConfig client;
   client.endpoint = config.server;
   return client;
@@ -35,7 +35,8 @@ net::ClientConfig client_config(const AgentConfig& config) {
 
 }  // namespace
 
-Agent::Agent(asio::any_io_executor executor, AgentConfig config, AgentWatch watch)
+BenchWorker::BenchWorker(asio::any_io_executor executor, BenchWorkerConfig config,
+                         BenchWorkerWatch watch)
     : executor_(std::move(executor)),
       config_(std::move(config)),
       watch_(std::move(watch)),
@@ -43,7 +44,7 @@ Agent::Agent(asio::any_io_executor executor, AgentConfig config, AgentWatch watc
       target_("/api/workers/" + config_.name + "/sync"),
       incarnation_{static_cast<std::uint64_t>(wall_clock_now().us)} {}
 
-asio::awaitable<void> Agent::run() {
+asio::awaitable<void> BenchWorker::run() {
   while (!stopping_) {
     if (enrolled_) {
       co_await exchange();
@@ -53,12 +54,12 @@ asio::awaitable<void> Agent::run() {
   }
 }
 
-asio::awaitable<void> Agent::pause(Duration time) {
+asio::awaitable<void> BenchWorker::pause(Duration time) {
   asio::steady_timer timer(executor_, std::chrono::microseconds(time.us));
   co_await timer.async_wait(asio::use_awaitable);
 }
 
-asio::awaitable<void> Agent::enroll() {
+asio::awaitable<void> BenchWorker::enroll() {
   incarnation_ = incarnation_.next();
   codec::RegisterBody body;
   body.info.id = WorkerId(config_.name);
@@ -81,7 +82,7 @@ asio::awaitable<void> Agent::enroll() {
   co_await pause(kAfterFailure);
 }
 
-SyncRequest Agent::next_request() {
+SyncRequest BenchWorker::next_request() {
   SyncRequest request;
   request.worker = WorkerId(config_.name);
   request.incarnation = incarnation_;
@@ -98,7 +99,7 @@ SyncRequest Agent::next_request() {
   return request;
 }
 
-asio::awaitable<void> Agent::exchange() {
+asio::awaitable<void> BenchWorker::exchange() {
   net::Call call;
   call.method = net::Method::kPost;
   call.target = target_;
@@ -121,7 +122,7 @@ asio::awaitable<void> Agent::exchange() {
   co_await pause(kAfterFailure);
 }
 
-void Agent::take(const SyncReply& reply) {
+void BenchWorker::take(const SyncReply& reply) {
   ack_ = reply.mark;
   std::erase_if(unacknowledged_, [&](const Sent& sent) {
     if (sent.seq > reply.seq_seen) return false;
@@ -141,7 +142,7 @@ void Agent::take(const SyncReply& reply) {
   }
 }
 
-void Agent::forget_session() {
+void BenchWorker::forget_session() {
   enrolled_ = false;
   unacknowledged_.clear();
   ack_ = {};
@@ -150,9 +151,9 @@ void Agent::forget_session() {
 namespace {
 
 template <class Get>
-std::uint64_t sum(const std::vector<std::unique_ptr<Agent>>& agents, Get get) {
+std::uint64_t sum(const std::vector<std::unique_ptr<BenchWorker>>& workers, Get get) {
   std::uint64_t all = 0;
-  for (const auto& agent : agents) all += get(*agent);
+  for (const auto& worker : workers) all += get(*worker);
   return all;
 }
 
@@ -163,35 +164,35 @@ std::string failure(const std::expected<net::Response, net::CallError>& answer) 
 
 }  // namespace
 
-Fleet::Fleet(const FleetConfig& config, const AgentWatch& watch)
+Fleet::Fleet(const FleetConfig& config, const BenchWorkerWatch& watch)
     : work_(asio::make_work_guard(io_)) {
-  for (std::uint32_t i = 0; i < config.agents; ++i) {
-    AgentConfig agent;
-    agent.name = fmt::format("{}-{}", config.prefix, i);
-    agent.server = config.server;
-    agent.slots = config.slots;
-    agent.wait = config.wait;
-    agent.works = config.works;
-    agents_.push_back(std::make_unique<Agent>(io_.get_executor(), agent, watch));
-    asio::co_spawn(io_, agents_.back()->run(), asio::detached);
+  for (std::uint32_t i = 0; i < config.workers; ++i) {
+    BenchWorkerConfig worker;
+    worker.name = fmt::format("{}-{}", config.prefix, i);
+    worker.server = config.server;
+    worker.slots = config.slots;
+    worker.wait = config.wait;
+    worker.works = config.works;
+    workers_.push_back(std::make_unique<BenchWorker>(io_.get_executor(), worker, watch));
+    asio::co_spawn(io_, workers_.back()->run(), asio::detached);
   }
   thread_ = std::thread([this] { io_.run(); });
 }
 
 Fleet::~Fleet() {
-  for (const auto& agent : agents_) agent->stop();
+  for (const auto& worker : workers_) worker->stop();
   io_.stop();
   thread_.join();
 }
 
 std::uint64_t Fleet::completed() const {
-  return sum(agents_, [](const Agent& agent) { return agent.completed(); });
+  return sum(workers_, [](const BenchWorker& worker) { return worker.completed(); });
 }
 std::uint64_t Fleet::calls() const {
-  return sum(agents_, [](const Agent& agent) { return agent.calls(); });
+  return sum(workers_, [](const BenchWorker& worker) { return worker.calls(); });
 }
 std::uint64_t Fleet::failures() const {
-  return sum(agents_, [](const Agent& agent) { return agent.failures(); });
+  return sum(workers_, [](const BenchWorker& worker) { return worker.failures(); });
 }
 
 std::expected<std::string, std::string> submit(const net::Endpoint& server, const std::string& body,

@@ -1,5 +1,5 @@
 #pragma once
-// Several bench agents on a thread of their own, and a client that submits to the same controller.
+// Several bench workers on a thread of their own, and a client that submits to the same controller.
 //
 // The constructor starts them, the destructor stops and joins. Counters may be read from any
 // thread.
@@ -28,9 +28,9 @@ namespace vortex::cli::bench {
 // and completed at once. For measuring the controller, and for tests that kill it.
 //
 // It follows the whole protocol: what is not acknowledged is sent again, a lost session is
-// registered anew, an epoch is done at most once. Each agent is one coroutine on its own strand.
+// registered anew, an epoch is done at most once. Each worker is one coroutine on its own strand.
 
-struct AgentConfig {
+struct BenchWorkerConfig {
   std::string name;
   net::Endpoint server;
   std::uint32_t slots = 500;
@@ -38,17 +38,18 @@ struct AgentConfig {
   bool works = true;  // false: it only beats, and takes nothing
 };
 
-// Called on the agent's strand.
-struct AgentWatch {
+// Called on the worker's strand.
+struct BenchWorkerWatch {
   std::function<void(const Assignment&)> on_assigned = [](const Assignment&) {};
   // The controller has said that this result is durable, or that it came too late.
   std::function<void(const Attempt&)> on_acknowledged = [](const Attempt&) {};
   std::function<void(Duration)> on_answer = [](Duration) {};  // how long a call took
 };
 
-class Agent {
+class BenchWorker {
  public:
-  Agent(boost::asio::any_io_executor executor, AgentConfig config, AgentWatch watch);
+  BenchWorker(boost::asio::any_io_executor executor, BenchWorkerConfig config,
+              BenchWorkerWatch watch);
 
   // Until stop() is called; then what is held is given back.
   boost::asio::awaitable<void> run();
@@ -72,8 +73,8 @@ class Agent {
   void forget_session();
 
   boost::asio::any_io_executor executor_;
-  AgentConfig config_;
-  AgentWatch watch_;
+  BenchWorkerConfig config_;
+  BenchWorkerWatch watch_;
   net::Client client_;
   std::string target_;
   bool enrolled_ = false;
@@ -89,7 +90,7 @@ class Agent {
 
 struct FleetConfig {
   net::Endpoint server;
-  std::uint32_t agents = 4;
+  std::uint32_t workers = 4;
   std::uint32_t slots = 500;
   Duration wait = seconds(5);
   bool works = true;
@@ -98,7 +99,7 @@ struct FleetConfig {
 
 class Fleet {
  public:
-  Fleet(const FleetConfig& config, const AgentWatch& watch);
+  Fleet(const FleetConfig& config, const BenchWorkerWatch& watch);
   ~Fleet();
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
@@ -110,7 +111,7 @@ class Fleet {
  private:
   boost::asio::io_context io_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-  std::vector<std::unique_ptr<Agent>> agents_;
+  std::vector<std::unique_ptr<BenchWorker>> workers_;
   std::thread thread_;
 };
 

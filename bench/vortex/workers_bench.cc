@@ -26,7 +26,7 @@ std::expected<void, std::string> run_workers_bench(const WorkersBench& bench) {
   auto child = local::ControllerProcess::start(config);
   if (!child) return std::unexpected(child.error());
   const net::Endpoint server{"127.0.0.1", (*child)->port()};
-  FleetConfig fleet_config{.server = server, .agents = bench.workers, .slots = 4};
+  FleetConfig fleet_config{.server = server, .workers = bench.workers, .slots = 4};
   fleet_config.wait = seconds(10);
   const Fleet fleet(fleet_config, {});
   // Everybody has registered and waits in a second call.

@@ -36,12 +36,12 @@ std::uint64_t next_upload(Instant now) {
 }
 
 // One of the few places for a piece on its way to the disk.
-class Place {
+class PiecePermit {
  public:
-  Place() : taken_(pieces_under_way.fetch_add(1) < kPiecesAtOnce) {}
-  ~Place() { pieces_under_way.fetch_sub(1); }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  PiecePermit() : taken_(pieces_under_way.fetch_add(1) < kPiecesAtOnce) {}
+  ~PiecePermit() { pieces_under_way.fetch_sub(1); }
+  PiecePermit(const PiecePermit&) = delete;
+  PiecePermit& operator=(const PiecePermit&) = delete;
   bool is_taken() const { return taken_; }
 
  private:
@@ -165,8 +165,8 @@ Handled write_checkpoint_piece(Call& call) {
   if (said->offset > bytes_max || said->offset + bytes.size() > bytes_max) {
     co_return std::unexpected(trouble(Code::kTooLarge, "the checkpoint grew beyond its limit"));
   }
-  const Place place;
-  if (!place.is_taken()) {
+  const PiecePermit permit;
+  if (!permit.is_taken()) {
     co_return std::unexpected(
         from_unserved({Unserved::kBusy, "other checkpoints are being written", millis(100)}));
   }

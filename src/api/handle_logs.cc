@@ -213,23 +213,23 @@ Handled get_log(Call& call) {
 
 namespace {
 
-struct Place {
+struct LogEnd {
   bool wanted = false;  // it is the task's latest attempt
   std::uint64_t size = 0;
 };
 
 // The latest attempt's output is taken also when it has ended: what it wrote while no controller
 // could be reached still counts. An older one was given up, and so is what it has to say.
-store::Result<Place> find_place(store::Reader& reader, const Attempt& attempt) {
+store::Result<LogEnd> find_log_end(store::Reader& reader, const Attempt& attempt) {
   const auto task = reader.task(attempt.task);
   if (!task) return std::unexpected(task.error());
-  if (!*task) return Place{};
+  if (!*task) return LogEnd{};
   const TaskRow& row = (*task)->row;
   const bool ran = is_held(row.state) || (is_final(row.state) && row.counters.attempts > 0);
-  if (!ran || row.epoch != attempt.epoch) return Place{};
+  if (!ran || row.epoch != attempt.epoch) return LogEnd{};
   const auto log = reader.log({attempt, 0, 0, false});
   if (!log) return std::unexpected(log.error());
-  return Place{true, log->size};
+  return LogEnd{true, log->size};
 }
 
 // Output is taken in order: a piece that begins behind the end of what is there is refused here,
@@ -237,7 +237,7 @@ store::Result<Place> find_place(store::Reader& reader, const Attempt& attempt) {
 boost::asio::awaitable<std::optional<Trouble>> check_place(Call& call, const Attempt& attempt,
                                                            std::uint64_t offset) {
   const auto place = co_await fetch(
-      call.backend, [&](store::Reader& reader) { return find_place(reader, attempt); });
+      call.backend, [&](store::Reader& reader) { return find_log_end(reader, attempt); });
   if (!place) co_return place.error();
   if (!place->wanted) {
     co_return trouble(Code::kAttemptNotHeld,

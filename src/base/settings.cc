@@ -17,12 +17,12 @@ LoadedSettings finished(const SettingsDraft& draft, std::vector<std::string> not
   LoadedSettings loaded{.settings = {}, .effective = {}, .notices = std::move(notices)};
   for (std::size_t row = 0; row < settings_table().size(); ++row) {
     const SettingSpec& spec = settings_table()[row];
-    const Slot& slot = draft.slots()[row];
-    spec.store(loaded.settings, slot.value);
+    const DraftEntry& entry = draft.entries()[row];
+    spec.store(loaded.settings, entry.value);
     loaded.effective.push_back({.key = spec.full_key(),
-                                .value = value_text(spec, slot.value),
+                                .value = value_text(spec, entry.value),
                                 .unit = std::string(unit_name(spec.kind)),
-                                .origin = slot.origin});
+                                .origin = entry.origin});
   }
   loaded.settings.controller.task_stale_for_all =
       draft.given("controller.task_stale_timeout_seconds");
@@ -33,7 +33,9 @@ LoadedSettings finished(const SettingsDraft& draft, std::vector<std::string> not
 std::optional<SettingsError> unused_root(const SettingsDraft& draft) {
   constexpr std::string_view kLauncher = "worker.launcher";
   constexpr std::string_view kRoot = "worker.container_root";
-  const auto value = [&](std::string_view key) { return draft.slots()[*find_setting(key)].value; };
+  const auto value = [&](std::string_view key) {
+    return draft.entries()[*find_setting(key)].value;
+  };
   if (draft.refused(kLauncher) || std::get<std::string>(value(kRoot)).empty()) return std::nullopt;
   const auto launcher = static_cast<Launcher>(std::get<SettingChoice>(value(kLauncher)).index);
   if (launcher == Launcher::kContainer) return std::nullopt;
@@ -49,7 +51,7 @@ std::optional<SettingsError> unused_root(const SettingsDraft& draft) {
 // since is no excuse.
 std::vector<SettingsError> extreme_timings(const SettingsDraft& draft, const Collected& collected) {
   std::vector<SettingsError> errors;
-  const Slot& allowed = draft.slots()[*find_setting(kAllowExtremeKey)];
+  const DraftEntry& allowed = draft.entries()[*find_setting(kAllowExtremeKey)];
   if (draft.tuning() == Tuning::kTesting || draft.tuning_refused()) return errors;
   if (std::get<bool>(allowed.value)) return errors;
   std::map<std::size_t, const GivenValue*> in_force;  // later ones override earlier ones

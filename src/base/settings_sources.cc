@@ -304,13 +304,13 @@ std::expected<SettingsFile, SettingsError> read_settings_file(const std::string&
 
 namespace {
 
-Slot preset(const SettingSpec& spec, Tuning tuning, bool tuning_given) {
+DraftEntry preset(const SettingSpec& spec, Tuning tuning, bool tuning_given) {
   const std::string_view tuned = spec.tuned.of(tuning);
   const bool from_tuning = tuning_given && !tuned.empty();
   ValueResult value = value_from_text(spec, tuned.empty() ? spec.fallback : tuned);
   VX_ASSERT(value.has_value());
   return {.value = *std::move(value),
-          .state = SlotState::kPreset,
+          .state = DraftState::kPreset,
           .origin = from_tuning
                         ? fmt::format("tuning {}", kTuningNames[static_cast<std::size_t>(tuning)])
                         : "default"};
@@ -339,19 +339,20 @@ SettingsDraft::SettingsDraft(const Collected& collected) {
     tuning_given = true;
   }
   for (const SettingSpec& spec : settings_table()) {
-    slots_.push_back(preset(spec, tuning_, tuning_given));
+    entries_.push_back(preset(spec, tuning_, tuning_given));
   }
   for (const GivenValue& given : collected.values) {
-    slots_[given.row] = {.value = given.value, .state = SlotState::kGiven, .origin = given.place};
+    entries_[given.row] = {
+        .value = given.value, .state = DraftState::kGiven, .origin = given.place};
   }
-  for (const std::size_t row : collected.refused) slots_[row].state = SlotState::kRefused;
+  for (const std::size_t row : collected.refused) entries_[row].state = DraftState::kRefused;
 }
 
-Slot& SettingsDraft::slot(std::string_view key) { return slots_[row_of(key)]; }
-const Slot& SettingsDraft::slot(std::string_view key) const { return slots_[row_of(key)]; }
+DraftEntry& SettingsDraft::entry(std::string_view key) { return entries_[row_of(key)]; }
+const DraftEntry& SettingsDraft::entry(std::string_view key) const { return entries_[row_of(key)]; }
 
 Duration SettingsDraft::duration(std::string_view key) const {
-  return std::get<Duration>(slot(key).value);
+  return std::get<Duration>(entry(key).value);
 }
 
 Duration SettingsDraft::tuned(std::string_view key) const {
@@ -360,15 +361,15 @@ Duration SettingsDraft::tuned(std::string_view key) const {
 }
 
 bool SettingsDraft::given(std::string_view key) const {
-  return slot(key).state == SlotState::kGiven;
+  return entry(key).state == DraftState::kGiven;
 }
 
 bool SettingsDraft::refused(std::string_view key) const {
-  return slot(key).state == SlotState::kRefused;
+  return entry(key).state == DraftState::kRefused;
 }
 
 std::string SettingsDraft::described(std::string_view key) const {
-  const Slot& found = slot(key);
+  const DraftEntry& found = entry(key);
   return fmt::format("{} = {} ({})", key, value_text(settings_table()[row_of(key)], found.value),
                      found.origin);
 }
@@ -378,11 +379,12 @@ void SettingsDraft::derive(std::string_view key, Duration value, std::string_vie
 }
 
 void SettingsDraft::overrule(std::string_view key, Duration value, std::string_view source) {
-  Slot& target = slot(key);
+  DraftEntry& target = entry(key);
   const Duration fit = fitted(settings_table()[row_of(key)], value);
   if (std::get<Duration>(target.value) == fit) return;
-  target = {
-      .value = fit, .state = SlotState::kDerived, .origin = fmt::format("derived from {}", source)};
+  target = {.value = fit,
+            .state = DraftState::kDerived,
+            .origin = fmt::format("derived from {}", source)};
 }
 
 }  // namespace vortex

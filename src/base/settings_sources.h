@@ -55,22 +55,22 @@ void collect_flags(const std::vector<std::string>& flags, Collected& into);
 // "did you mean ...?" among all names that `name_of` gives for the rows of the table, or empty.
 std::string did_you_mean(std::string_view wanted, std::string (SettingSpec::*name_of)() const);
 
-// Settings in the making: one slot per row of the table, each with its value and where it came
+// Settings in the making: one entry per row of the table, each with its value and where it came
 // from.
 //
-// First the tuning fills all slots, then what the user gave overrides it, then values that nobody
+// First the tuning fills all entries, then what the user gave overrides it, then values that nobody
 // gave are derived. The draft keeps apart what was given and what may still be adapted.
 
-enum class SlotState : std::uint8_t {
+enum class DraftState : std::uint8_t {
   kPreset,   // from the tuning or the default
   kDerived,  // follows another value
   kGiven,    // by the user
   kRefused,  // by the user, but not a valid value: nothing should be concluded from it
 };
 
-struct Slot {
+struct DraftEntry {
   SettingValue value;
-  SlotState state = SlotState::kPreset;
+  DraftState state = DraftState::kPreset;
   std::string origin;
 };
 
@@ -79,9 +79,9 @@ class SettingsDraft {
   explicit SettingsDraft(const Collected& collected);
 
   Tuning tuning() const { return tuning_; }
-  bool tuning_given() const { return slots_[kTuningRow].state == SlotState::kGiven; }
-  bool tuning_refused() const { return slots_[kTuningRow].state == SlotState::kRefused; }
-  const std::vector<Slot>& slots() const { return slots_; }
+  bool tuning_given() const { return entries_[kTuningRow].state == DraftState::kGiven; }
+  bool tuning_refused() const { return entries_[kTuningRow].state == DraftState::kRefused; }
+  const std::vector<DraftEntry>& entries() const { return entries_; }
 
   // Keys are full keys of rows that hold a length of time; an unknown one is a mistake in our code.
   Duration duration(std::string_view key) const;
@@ -97,11 +97,11 @@ class SettingsDraft {
   void overrule(std::string_view key, Duration value, std::string_view source);
 
  private:
-  Slot& slot(std::string_view key);
-  const Slot& slot(std::string_view key) const;
+  DraftEntry& entry(std::string_view key);
+  const DraftEntry& entry(std::string_view key) const;
 
   Tuning tuning_ = Tuning::kStandard;
-  std::vector<Slot> slots_;
+  std::vector<DraftEntry> entries_;
 };
 
 }  // namespace vortex

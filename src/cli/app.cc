@@ -77,7 +77,7 @@ bool is_setting_flag(const std::string& argument) {
 }
 
 // The deepest command that the arguments name, and the first word that names none.
-struct Reached {
+struct NamedCommand {
   const CLI::App* command;
   std::string stranger;
 };
@@ -92,8 +92,8 @@ bool takes_next(const CLI::App& command, const std::string& argument) {
   return false;
 }
 
-Reached walk(const CLI::App& app, const std::vector<std::string>& arguments) {
-  Reached reached{&app, {}};
+NamedCommand walk(const CLI::App& app, const std::vector<std::string>& arguments) {
+  NamedCommand reached{&app, {}};
   bool is_value = false;
   for (const std::string& argument : arguments) {
     if (std::exchange(is_value, false)) continue;
@@ -138,7 +138,7 @@ bool is(const CLI::ParseError& error, CLI::ExitCodes kind) {
   return error.get_exit_code() == static_cast<int>(kind);
 }
 
-std::string near_command(const Reached& reached) {
+std::string near_command(const NamedCommand& reached) {
   std::vector<std::string_view> names;
   for (const CLI::App* sub : reached.command->get_subcommands({})) names.push_back(sub->get_name());
   return std::string(nearest_name(reached.stranger, names));
@@ -231,7 +231,7 @@ void build_app(CLI::App& app, Context& context, Command& chosen,
 
 std::string usage_text(const CLI::App& app, const CLI::ParseError& error,
                        const std::vector<std::string>& arguments) {
-  const Reached reached = walk(app, arguments);
+  const NamedCommand reached = walk(app, arguments);
   const bool expects_command = !reached.command->get_subcommands({}).empty();
   std::string what = error.what();
   std::string near;

@@ -36,7 +36,7 @@ struct RunCopy {
 struct Slice {
   std::vector<store::TaskSpan> spans;
   std::vector<RunCopy> copies;  // one for each span
-  store::Look look = store::Look::kMarks;
+  store::ReadDepth depth = store::ReadDepth::kMarks;
 };
 
 RunCopy copy_run(const core::State& state, const core::Run& run, const store::TaskSpan& span) {
@@ -59,7 +59,7 @@ class Comparing {
   explicit Comparing(store::Reader& reader) : reader_(reader) {}
 
   void runs(const Slice& slice) {
-    const auto marks = reader_.marks(slice.spans, slice.look);
+    const auto marks = reader_.marks(slice.spans, slice.depth);
     if (!marks) return trouble("runs", marks.error());
     for (std::size_t i = 0; i < slice.spans.size(); ++i) {
       run(slice.copies[i], (*marks)[i]);
@@ -233,7 +233,7 @@ Audit::Compare Audit::slice(const core::State& state) {
 Audit::Compare Audit::next_runs(const core::State& state) {
   auto slice = std::make_shared<Slice>();
   const bool whole = compared_ >= whole_from_ && compared_ - whole_from_ < kWholeTasks;
-  slice->look = whole ? store::Look::kWholeRows : store::Look::kMarks;
+  slice->depth = whole ? store::ReadDepth::kWholeRows : store::ReadDepth::kMarks;
   std::uint32_t budget = kTasksAtOnce;
   while (slot_ < state.runs.slots() && budget > 0 && slice->spans.size() < kRunsAtOnce) {
     const core::Run* run = state.runs.at_slot(slot_);

@@ -226,7 +226,7 @@ void EngineShell::drop_audit() {
 }
 
 void EngineShell::turn_away(Asked& asked) {
-  if (auto* look = std::get_if<Look>(&asked)) return look->look(nullptr, {});
+  if (auto* peek = std::get_if<Peek>(&asked)) return peek->peek(nullptr, {});
   const api::UnservedError error = error_of(engine::Unserved::kNotLeader);
   if (auto* check = std::get_if<ReconcileAsked>(&asked)) {
     return check->done(std::unexpected(error));

@@ -114,8 +114,8 @@ void EngineShell::feed(engine::Input input) {
 }
 
 void EngineShell::take(Asked& asked) {
-  if (auto* look = std::get_if<Look>(&asked)) {
-    return look->look(engine_.serves() ? engine_.state() : nullptr,
+  if (auto* peek = std::get_if<Peek>(&asked)) {
+    return peek->peek(engine_.serves() ? engine_.state() : nullptr,
                       engine_.term_now(boot_clock_now()));
   }
   if (!engine_.serves()) return turn_away(asked);

@@ -26,14 +26,14 @@
 namespace vortex::controller {
 
 // Looks at the state without changing what is remembered. Null: there is none, nobody leads here.
-struct Look {
-  std::function<void(core::State*, Instant now)> look;
+struct Peek {
+  std::function<void(core::State*, Instant now)> peek;
 };
 // A thorough check now; `done` is called when it is over, or with why there was none.
 struct ReconcileAsked {
   std::function<void(api::Asked<api::ReconcileReport>)> done;
 };
-using Asked = std::variant<engine::Asked, Look, ReconcileAsked>;
+using Asked = std::variant<engine::Asked, Peek, ReconcileAsked>;
 
 // A slice of the thorough check was compared with the store.
 struct SliceCompared {

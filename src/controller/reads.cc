@@ -53,9 +53,9 @@ store::Result<void> Reads::run_here(const Read& read) {
 }
 
 asio::awaitable<store::Result<void>> Reads::run(Read read) {
-  auto slot = std::make_shared<Slot<store::Result<void>>>(co_await asio::this_coro::executor);
-  asio::post(threads_, [this, slot, read = std::move(read)] { slot->give(run_here(read)); });
-  auto done = co_await slot->take(kUntilDone);
+  auto handoff = std::make_shared<Handoff<store::Result<void>>>(co_await asio::this_coro::executor);
+  asio::post(threads_, [this, handoff, read = std::move(read)] { handoff->give(run_here(read)); });
+  auto done = co_await handoff->take(kUntilDone);
   VX_ASSERT(done.has_value());
   co_return std::move(*done);
 }

@@ -30,12 +30,12 @@ namespace vortex::controller {
 // ever.
 //
 // Giving is safe from any thread and never blocks. A wait that is cancelled or has ended leaves the
-// slot to nobody: a result that comes later is dropped.
+// handoff to nobody: a result that comes later is dropped.
 
 template <class T>
-class Slot : public std::enable_shared_from_this<Slot<T>> {
+class Handoff : public std::enable_shared_from_this<Handoff<T>> {
  public:
-  explicit Slot(const boost::asio::any_io_executor& executor) : bell_(executor) {}
+  explicit Handoff(const boost::asio::any_io_executor& executor) : bell_(executor) {}
 
   void give(T value) {
     boost::asio::post(bell_.get_executor(),

@@ -80,14 +80,15 @@ std::optional<api::UnservedError> Wiring::submit(Asked asked) {
 
 asio::awaitable<api::Asked<core::ReplyBody>> Wiring::ask(core::Command command) {
   using Answer = Waiters::Answer;
-  auto slot = std::make_shared<Slot<Answer>>(co_await asio::this_coro::executor);
-  const RequestId request = waiters_.add([slot](Answer answer) { slot->give(std::move(answer)); });
+  auto handoff = std::make_shared<Handoff<Answer>>(co_await asio::this_coro::executor);
+  const RequestId request =
+      waiters_.add([handoff](Answer answer) { handoff->give(std::move(answer)); });
   set_request(command, request);
   if (const auto error = submit(std::move(command))) {
     waiters_.forget(request);
     co_return std::unexpected(*error);
   }
-  auto answer = co_await slot->take(kAnswerLimit);
+  auto answer = co_await handoff->take(kAnswerLimit);
   if (answer) co_return std::move(*answer);
   waiters_.forget(request);
   co_return std::unexpected(kNoAnswer);
@@ -97,8 +98,9 @@ asio::awaitable<api::Asked<core::ReplyBody>> Wiring::ask_sync(
     core::Sync sync, std::function<asio::awaitable<void>()> closed) {
   using namespace asio::experimental::awaitable_operators;
   using Answer = Waiters::Answer;
-  auto slot = std::make_shared<Slot<Answer>>(co_await asio::this_coro::executor);
-  const RequestId request = waiters_.add([slot](Answer answer) { slot->give(std::move(answer)); });
+  auto handoff = std::make_shared<Handoff<Answer>>(co_await asio::this_coro::executor);
+  const RequestId request =
+      waiters_.add([handoff](Answer answer) { handoff->give(std::move(answer)); });
   sync.request = request;
   const core::ConnectionLost lost{sync.body.worker, sync.body.incarnation, request};
   const Duration limit = std::min(sync.body.wait, hours(1)) + kAnswerLimit;
@@ -106,7 +108,7 @@ asio::awaitable<api::Asked<core::ReplyBody>> Wiring::ask_sync(
     waiters_.forget(request);
     co_return std::unexpected(*error);
   }
-  auto first = co_await (slot->take(limit) || closed());
+  auto first = co_await (handoff->take(limit) || closed());
   if (first.index() == 0) {
     auto answer = std::get<0>(std::move(first));
     if (answer) co_return std::move(*answer);
@@ -123,13 +125,14 @@ asio::awaitable<api::Asked<core::ReplyBody>> Wiring::ask_sync(
 asio::awaitable<api::Asked<void>> Wiring::write(api::SideWrite side) {
   using Answer = Waiters::Answer;
   const bool of_webhooks = std::holds_alternative<api::WriteWebhook>(side);
-  auto slot = std::make_shared<Slot<Answer>>(co_await asio::this_coro::executor);
-  const RequestId request = waiters_.add([slot](Answer answer) { slot->give(std::move(answer)); });
+  auto handoff = std::make_shared<Handoff<Answer>>(co_await asio::this_coro::executor);
+  const RequestId request =
+      waiters_.add([handoff](Answer answer) { handoff->give(std::move(answer)); });
   if (const auto error = submit(side_write(request, std::move(side)))) {
     waiters_.forget(request);
     co_return std::unexpected(*error);
   }
-  const std::optional<Answer> answer = co_await slot->take(kAnswerLimit);
+  const std::optional<Answer> answer = co_await handoff->take(kAnswerLimit);
   if (!answer) {
     waiters_.forget(request);
     co_return std::unexpected(kNoAnswer);
@@ -146,17 +149,17 @@ asio::awaitable<api::Delivery> Wiring::try_webhook(WebhookRow webhook) {
 template <class T, class Make>
 asio::awaitable<api::Asked<T>> Wiring::look(Make make) {
   using Answer = api::Asked<T>;
-  auto slot = std::make_shared<Slot<Answer>>(co_await asio::this_coro::executor);
-  const auto give = [slot, make](core::State* state, Instant at) {
+  auto handoff = std::make_shared<Handoff<Answer>>(co_await asio::this_coro::executor);
+  const auto give = [handoff, make](core::State* state, Instant at) {
     if (state == nullptr) {
-      slot->give(std::unexpected(api::UnservedError{
+      handoff->give(std::unexpected(api::UnservedError{
           api::Unserved::kNotLeader, "this controller is not the leader", millis(500)}));
     } else {
-      slot->give(make(*state, at));
+      handoff->give(make(*state, at));
     }
   };
-  if (const auto error = submit(Look{give})) co_return std::unexpected(*error);
-  auto answer = co_await slot->take(kAnswerLimit);
+  if (const auto error = submit(Peek{give})) co_return std::unexpected(*error);
+  auto answer = co_await handoff->take(kAnswerLimit);
   if (answer) co_return std::move(*answer);
   co_return std::unexpected(kNoAnswer);
 }
@@ -173,10 +176,10 @@ asio::awaitable<api::Asked<std::vector<api::QueueDepth>>> Wiring::queues() {
 
 asio::awaitable<api::Asked<api::ReconcileReport>> Wiring::reconcile() {
   using Answer = api::Asked<api::ReconcileReport>;
-  auto slot = std::make_shared<Slot<Answer>>(co_await asio::this_coro::executor);
-  const auto done = [slot](Answer answer) { slot->give(std::move(answer)); };
+  auto handoff = std::make_shared<Handoff<Answer>>(co_await asio::this_coro::executor);
+  const auto done = [handoff](Answer answer) { handoff->give(std::move(answer)); };
   if (const auto error = submit(ReconcileAsked{done})) co_return std::unexpected(*error);
-  auto answer = co_await slot->take(kReconcileLimit);
+  auto answer = co_await handoff->take(kReconcileLimit);
   if (answer) co_return std::move(*answer);
   co_return std::unexpected(api::UnservedError{
       api::Unserved::kBusy, "the check is not finished yet; its result will be in the event log",

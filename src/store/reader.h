@@ -80,7 +80,7 @@ struct RunMarks {
   std::vector<TaskMark> tasks;  // by index; damaged rows are left out
 };
 // How closely rows are looked at: damage in a column that is not read is not seen.
-enum class Look : std::uint8_t { kMarks, kWholeRows };
+enum class ReadDepth : std::uint8_t { kMarks, kWholeRows };
 
 struct WorkerView {
   WorkerRow row;
@@ -177,7 +177,8 @@ class Reader {
                                        const PageRequest& page) = 0;  // by run and index
   virtual Result<std::optional<TaskView>> task(TaskId id) = 0;
   // One for each span, all from one snapshot. Without the tasks of a run that has no row.
-  virtual Result<std::vector<RunMarks>> marks(const std::vector<TaskSpan>& spans, Look look) = 0;
+  virtual Result<std::vector<RunMarks>> marks(const std::vector<TaskSpan>& spans,
+                                              ReadDepth depth) = 0;
   virtual Result<std::vector<RunId>> running(std::uint32_t limit) = 0;  // oldest first
   virtual Result<std::optional<TaskDataRow>> task_data(TaskId id) = 0;
   virtual Result<std::vector<AttemptRow>> attempts(TaskId id) = 0;  // oldest first, at most 1,000

@@ -271,13 +271,13 @@ SlotGroup::SlotGroup(const CgroupRoots& roots, const SlotGroupConfig& config) {
     if (make_group(folder_in(roots.unified))) unified_ = folder_in(roots.unified);
     add(unified_);
   }
-  memory_ = place_of("/memory.max", folder_in(roots.memory));
-  cpu_ = place_of("/cpu.max", folder_in(roots.cpu));
-  const Place pids = place_of("/pids.max", folder_in(roots.pids));
+  memory_ = control_folder("/memory.max", folder_in(roots.memory));
+  cpu_ = control_folder("/cpu.max", folder_in(roots.cpu));
+  const ControlFolder pids = control_folder("/pids.max", folder_in(roots.pids));
   if (config.processes_max > 0 && pids.version != Version::kNone) {
     write_text_file(pids.folder + "/pids.max", std::to_string(config.processes_max));
   }
-  for (const Place& place : {memory_, cpu_, pids}) {
+  for (const ControlFolder& place : {memory_, cpu_, pids}) {
     if (place.version == Version::kOne) add(place.folder);
   }
 }
@@ -288,8 +288,8 @@ void SlotGroup::add(const std::string& folder) {
   }
 }
 
-SlotGroup::Place SlotGroup::place_of(const std::string& unified_file,
-                                     const std::string& v1_folder) const {
+SlotGroup::ControlFolder SlotGroup::control_folder(const std::string& unified_file,
+                                                   const std::string& v1_folder) const {
   if (!unified_.empty() && has_file(unified_ + unified_file)) return {Version::kTwo, unified_};
   if (!v1_folder.empty() && make_group(v1_folder)) return {Version::kOne, v1_folder};
   return {};

@@ -128,19 +128,19 @@ class SlotGroup {
 
  private:
   enum class Version { kNone, kOne, kTwo };
-  struct Place {
+  struct ControlFolder {
     Version version = Version::kNone;
     std::string folder;
   };
   void add(const std::string& folder);
-  Place place_of(const std::string& unified_file, const std::string& v1_folder) const;
+  ControlFolder control_folder(const std::string& unified_file, const std::string& v1_folder) const;
   bool limit_memory(std::int64_t bytes);
   bool limit_cpu(std::int64_t milli);
 
   std::vector<std::string> folders_;
   std::string unified_;
-  Place memory_;
-  Place cpu_;
+  ControlFolder memory_;
+  ControlFolder cpu_;
   std::int64_t memory_bytes_ = 0;  // as written last
   std::int64_t cpu_milli_ = 0;
 };

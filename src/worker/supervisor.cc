@@ -26,13 +26,13 @@
 
 namespace vortex::worker {
 
-std::optional<Duration> Respawn::after_end(Reached reached, Duration was_up) {
-  if (reached == Reached::kNothing && was_up < kHealthyFor) {
+std::optional<Duration> Respawn::after_end(WorkerStage reached, Duration was_up) {
+  if (reached == WorkerStage::kNothing && was_up < kHealthyFor) {
     if (++spawn_tries_ >= settings_.spawn_retry_attempts) return std::nullopt;
     return backoff(spawn_tries_);
   }
   spawn_tries_ = 0;
-  if (reached == Reached::kProved || was_up >= kHealthyFor) respawns_ = 0;
+  if (reached == WorkerStage::kProved || was_up >= kHealthyFor) respawns_ = 0;
   if (!settings_.auto_respawn || respawns_ >= settings_.max_respawn_attempts) return std::nullopt;
   // The first one comes back at once: most deaths are an accident.
   return backoff(respawns_++);
@@ -64,7 +64,7 @@ constexpr Duration kLongestWait = seconds(3600);
 // Beyond the time a worker may take to leave; then it is killed.
 constexpr Duration kPatience = seconds(5);
 
-constexpr SlotRecord::Place kFirstProcess{.slot = 0, .role = SlotRecord::Role::kRunner};
+constexpr SlotRecord::Cell kFirstProcess{.slot = 0, .role = SlotRecord::Role::kRunner};
 
 enum class Phase : std::uint8_t { kWaiting, kRunning, kCleaning, kOver };
 
@@ -81,7 +81,7 @@ struct Ward {
   pid_t pid = -1;    // kRunning
   Incarnation incarnation;
   Instant started_at;
-  Reached reached = Reached::kNothing;
+  WorkerStage reached = WorkerStage::kNothing;
   Fd news;                  // the process tells here how far it got
   std::string trouble;      // and why it could not work, if it knew
   bool in_trouble = false;  // the rest of the news is that
@@ -215,7 +215,7 @@ void Supervisor::start(Ward& ward) {
   last_incarnation_ =
       std::max(last_incarnation_ + 1, static_cast<std::uint64_t>(wall_clock_now().us));
   ward.incarnation = {last_incarnation_};
-  ward.reached = Reached::kNothing;
+  ward.reached = WorkerStage::kNothing;
   ward.started_at = boot_clock_now();
   const bool again = ward.starts++ > 0;
   ward.trouble.clear();
@@ -284,8 +284,8 @@ bool Supervisor::read_news(Ward& ward) {
       continue;
     }
     if (text[i] == kNewsTrouble) ward.in_trouble = true;
-    if (text[i] == kNewsReady) ward.reached = std::max(ward.reached, Reached::kReady);
-    if (text[i] == kNewsProved) ward.reached = Reached::kProved;
+    if (text[i] == kNewsReady) ward.reached = std::max(ward.reached, WorkerStage::kReady);
+    if (text[i] == kNewsProved) ward.reached = WorkerStage::kProved;
   }
   return true;
 }
@@ -374,11 +374,11 @@ void Supervisor::decide(Ward& ward) {
   const bool fine = WIFEXITED(ward.status) && WEXITSTATUS(ward.status) == 0;
   const bool superseded = WIFEXITED(ward.status) && WEXITSTATUS(ward.status) == kExitSuperseded;
   ward.phase = Phase::kOver;
-  if (leaving_ || superseded || (fine && ward.reached != Reached::kNothing)) return;
+  if (leaving_ || superseded || (fine && ward.reached != WorkerStage::kNothing)) return;
   const auto wait = ward.respawn.after_end(ward.reached, boot_clock_now() - ward.started_at);
   if (!wait) {
     const std::string why =
-        ward.reached == Reached::kNothing ? why_it_ended(ward) : "it crashed too often";
+        ward.reached == WorkerStage::kNothing ? why_it_ended(ward) : "it crashed too often";
     journal_->write({EventKind::kWorkerSpawnFailed,
                      ward.id,
                      {},
@@ -391,7 +391,7 @@ void Supervisor::decide(Ward& ward) {
   }
   ward.phase = Phase::kWaiting;
   ward.start_at = boot_clock_now() + *wait;
-  if (ward.reached != Reached::kNothing) return;
+  if (ward.reached != WorkerStage::kNothing) return;
   const std::string why = why_it_ended(ward);
   journal_->write({EventKind::kWorkerSpawnRetry,
                    ward.id,

@@ -32,7 +32,7 @@ namespace vortex::worker {
 constexpr Duration kHealthyFor = seconds(60);
 
 // How far a process got before it ended.
-enum class Reached : std::uint8_t {
+enum class WorkerStage : std::uint8_t {
   kNothing,  // it was never registered
   kReady,    // registered
   kProved,   // it has finished a task
@@ -43,7 +43,7 @@ class Respawn {
   explicit Respawn(const WorkerSettings& settings) : settings_(settings) {}
 
   // The wait before the next start; unset: it is given up.
-  std::optional<Duration> after_end(Reached reached, Duration was_up);
+  std::optional<Duration> after_end(WorkerStage reached, Duration was_up);
 
   std::uint32_t spawn_tries() const { return spawn_tries_; }
   std::uint32_t respawns() const { return respawns_; }

@@ -16,8 +16,8 @@ constexpr std::int64_t kTasksMax = 200;
 
 void rest(Duration time) { std::this_thread::sleep_for(std::chrono::microseconds(time.us)); }
 
-cli::bench::AgentWatch watch(Ledger& ledger) {
-  cli::bench::AgentWatch watch;
+cli::bench::BenchWorkerWatch watch(Ledger& ledger) {
+  cli::bench::BenchWorkerWatch watch;
   watch.on_assigned = [&ledger](const Assignment& assignment) { ledger.given(assignment.attempt); };
   watch.on_acknowledged = [&ledger](const Attempt& attempt) { ledger.acknowledged(attempt); };
   return watch;

@@ -302,8 +302,8 @@ TEST_P(StoreTest, M04_MarksSayWhatTheRowsSay) {
   add_run(made.rows, run_row(2, sample_plan("other")));
   put(made);
   put_run(finished(run_row(4, sample_plan("ended")), kT0), TaskState::kCompleted);
-  for (const Look look : {Look::kMarks, Look::kWholeRows}) {
-    const auto marks = bed.reader()->marks({{{1}, 1, 4}, {{3}, 0, 5}, {{2}, 0, 5}}, look);
+  for (const ReadDepth depth : {ReadDepth::kMarks, ReadDepth::kWholeRows}) {
+    const auto marks = bed.reader()->marks({{{1}, 1, 4}, {{3}, 0, 5}, {{2}, 0, 5}}, depth);
     ASSERT_TRUE(marks) << marks.error().detail;
     ASSERT_EQ(marks->size(), 3U);
     const RunMarks& first = marks->front();

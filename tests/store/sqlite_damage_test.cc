@@ -101,16 +101,16 @@ TEST_F(Damage, M04_MarksLeaveOutWhatCannotBeReadInTheColumnsTheyLookAt) {
       "UPDATE task_instances SET percent = 'much' WHERE id = 'r1-L1-2';"
       "UPDATE runs SET labels = '{broken' WHERE run_id = 2;");
   const std::vector<TaskSpan> spans{{{1}, 0, 4}, {{2}, 0, 4}};
-  const auto marks = bed.reader()->marks(spans, Look::kMarks);
+  const auto marks = bed.reader()->marks(spans, ReadDepth::kMarks);
   ASSERT_TRUE(marks) << marks.error().detail;
   EXPECT_EQ((*marks)[0].tasks.size(), 3U);
   EXPECT_EQ((*marks)[1].damage, "");
-  const auto whole = bed.reader()->marks(spans, Look::kWholeRows);
+  const auto whole = bed.reader()->marks(spans, ReadDepth::kWholeRows);
   ASSERT_TRUE(whole) << whole.error().detail;
   EXPECT_EQ((*whole)[0].tasks.size(), 2U);
   EXPECT_THAT((*whole)[1].damage, HasSubstr("column labels"));
   after("UPDATE runs SET waiting = 'many' WHERE run_id = 1;");
-  EXPECT_THAT(bed.reader()->marks(spans, Look::kMarks).value()[0].damage,
+  EXPECT_THAT(bed.reader()->marks(spans, ReadDepth::kMarks).value()[0].damage,
               HasSubstr("column waiting"));
 }
 

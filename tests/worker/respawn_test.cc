@@ -19,7 +19,7 @@ std::vector<std::int64_t> waits(SpawnBackoff strategy, int count) {
   Respawn respawn(settings_with(strategy));
   std::vector<std::int64_t> seconds;
   for (int i = 0; i < count; ++i) {
-    const auto wait = respawn.after_end(Reached::kNothing, millis(5));
+    const auto wait = respawn.after_end(WorkerStage::kNothing, millis(5));
     seconds.push_back(wait ? wait->us / 1'000'000 : -1);
   }
   return seconds;
@@ -34,36 +34,36 @@ TEST(RespawnTest, M01_WaitsGrowAsTheStrategySaysUpToTheCap) {
 
 TEST(RespawnTest, M01_SpawnIsGivenUpAfterTheLastTry) {
   Respawn respawn(default_settings().worker);
-  EXPECT_TRUE(respawn.after_end(Reached::kNothing, {}));
-  EXPECT_TRUE(respawn.after_end(Reached::kNothing, {}));
-  EXPECT_FALSE(respawn.after_end(Reached::kNothing, {}));
+  EXPECT_TRUE(respawn.after_end(WorkerStage::kNothing, {}));
+  EXPECT_TRUE(respawn.after_end(WorkerStage::kNothing, {}));
+  EXPECT_FALSE(respawn.after_end(WorkerStage::kNothing, {}));
 }
 
 TEST(RespawnTest, M07_CrashedWorkerComesBackAtOnceAndAtMostSoOften) {
   Respawn respawn(default_settings().worker);
-  EXPECT_EQ(respawn.after_end(Reached::kReady, seconds(1)), Duration{});
-  EXPECT_EQ(respawn.after_end(Reached::kReady, seconds(1)), seconds(2));
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(respawn.after_end(Reached::kReady, seconds(1)));
-  EXPECT_FALSE(respawn.after_end(Reached::kReady, seconds(1)));
+  EXPECT_EQ(respawn.after_end(WorkerStage::kReady, seconds(1)), Duration{});
+  EXPECT_EQ(respawn.after_end(WorkerStage::kReady, seconds(1)), seconds(2));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(respawn.after_end(WorkerStage::kReady, seconds(1)));
+  EXPECT_FALSE(respawn.after_end(WorkerStage::kReady, seconds(1)));
 }
 
 TEST(RespawnTest, M07_OneThatProvedWellStartsTheCountAnew) {
   Respawn respawn(default_settings().worker);
-  for (int i = 0; i < 5; ++i) EXPECT_TRUE(respawn.after_end(Reached::kReady, seconds(1)));
-  EXPECT_EQ(respawn.after_end(Reached::kProved, seconds(1)), Duration{});
-  for (int i = 0; i < 4; ++i) EXPECT_TRUE(respawn.after_end(Reached::kReady, seconds(1)));
-  EXPECT_EQ(respawn.after_end(Reached::kReady, kHealthyFor), Duration{});
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(respawn.after_end(WorkerStage::kReady, seconds(1)));
+  EXPECT_EQ(respawn.after_end(WorkerStage::kProved, seconds(1)), Duration{});
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(respawn.after_end(WorkerStage::kReady, seconds(1)));
+  EXPECT_EQ(respawn.after_end(WorkerStage::kReady, kHealthyFor), Duration{});
 }
 
 TEST(RespawnTest, M07_ZeroMeansNever) {
   WorkerSettings settings = default_settings().worker;
   settings.max_respawn_attempts = 0;
   Respawn none(settings);
-  EXPECT_FALSE(none.after_end(Reached::kProved, seconds(100)));
+  EXPECT_FALSE(none.after_end(WorkerStage::kProved, seconds(100)));
   settings = default_settings().worker;
   settings.auto_respawn = false;
   Respawn off(settings);
-  EXPECT_FALSE(off.after_end(Reached::kProved, seconds(100)));
+  EXPECT_FALSE(off.after_end(WorkerStage::kProved, seconds(100)));
 }
 
 }  // namespace

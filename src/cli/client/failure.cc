@@ -58,7 +58,7 @@ constexpr ArgumentName kArgumentNames[] = {
     {"dag", "--dag"},     {"kinds", "--kind"},  {"role", "--role"},
 };
 
-Failure::Place argument_place(Failure::Place place) {
+Failure::Mistake argument_place(Failure::Mistake place) {
   std::string field = place.where.substr(0, place.where.find(' '));
   if (field.starts_with('/')) field.erase(0, 1);
   field = field.substr(0, field.find('/'));
@@ -70,15 +70,15 @@ Failure::Place argument_place(Failure::Place place) {
 }
 
 // "--agent must have 1 to 200 bytes", or "name: ..." where the message does not begin with it.
-std::string argument_text(const Failure::Place& place, const std::string& message) {
+std::string argument_text(const Failure::Mistake& place, const std::string& message) {
   const bool goes_on = place.message.size() < message.size();
   return fmt::format("{}{}{}", place.where, goes_on ? " " : ": ", place.message);
 }
 
 // Only what is wrong with which argument: no code, title or hint that speaks of a document.
 void speak_of_arguments(Failure& failure) {
-  std::vector<Failure::Place> rest;
-  for (Failure::Place& place : failure.places) {
+  std::vector<Failure::Mistake> rest;
+  for (Failure::Mistake& place : failure.places) {
     const std::string message = place.message;
     place = argument_place(std::move(place));
     const std::string text = argument_text(place, message);
@@ -104,8 +104,8 @@ std::string near_text(const boost::json::object& problem) {
                      fmt::join(names, ", "));
 }
 
-Failure::Place place_of(const boost::json::object& error) {
-  Failure::Place place;
+Failure::Mistake place_of(const boost::json::object& error) {
+  Failure::Mistake place;
   place.where = text_at(error, "pointer");
   if (place.where.empty()) place.where = "(the whole document)";
   const std::string line = text_at(error, "line");
@@ -206,7 +206,7 @@ Failure failure_of(const net::CallError& error, std::string_view server) {
 std::string failure_text(const Failure& failure) {
   std::string out = failure.code.empty() ? "error: " : fmt::format("error[{}]: ", failure.code);
   out += one_line(failure.what) + "\n";
-  for (const Failure::Place& place : failure.places) {
+  for (const Failure::Mistake& place : failure.places) {
     out += fmt::format("  --> {}: {}\n", one_line(place.where), one_line(place.message));
     if (!place.help.empty()) out += fmt::format("   = help: {}\n", one_line(place.help));
   }

@@ -16,7 +16,7 @@ namespace vortex::cli {
 
 struct Failure {
   // One value of what was sent that is wrong.
-  struct Place {
+  struct Mistake {
     std::string where;  // JSON pointer, with line and column when they are known
     std::string message;
     std::string help;
@@ -27,7 +27,7 @@ struct Failure {
   std::string code;  // VX-RUN-001; empty: none
   std::string what;
   std::string help;
-  std::vector<Place> places;
+  std::vector<Mistake> places;
   std::string request_id;
   std::string body;  // of the answer, as it came
 };

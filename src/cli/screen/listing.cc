@@ -19,17 +19,17 @@ constexpr std::size_t kShrunkMin = 8;
 
 Ellipsis ellipsis_of(const Look& look) { return look.utf8 ? Ellipsis::kUnicode : Ellipsis::kAscii; }
 
-struct Place {
+struct ColumnForm {
   std::size_t width = 0;
   Align align = Align::kLeft;
 };
 
-void append_cell(std::string& line, const Cell& cell, const Place& place, const Look& look) {
-  const std::string text = cut_to_width(cell.text, place.width, ellipsis_of(look));
-  const std::size_t pad = place.width - std::min(place.width, display_width(text));
-  if (place.align == Align::kRight) line.append(pad, ' ');
+void append_cell(std::string& line, const Cell& cell, const ColumnForm& form, const Look& look) {
+  const std::string text = cut_to_width(cell.text, form.width, ellipsis_of(look));
+  const std::size_t pad = form.width - std::min(form.width, display_width(text));
+  if (form.align == Align::kRight) line.append(pad, ' ');
   line += paint(text, cell.tone, look);
-  if (place.align == Align::kLeft) line.append(pad, ' ');
+  if (form.align == Align::kLeft) line.append(pad, ' ');
 }
 
 void end_line(std::string& out, std::string line) {

@@ -141,23 +141,24 @@ TaskMark take_whole(Rows& rows) {
 
 }  // namespace
 
-Result<std::vector<RunMarks>> SqliteReader::marks(const std::vector<TaskSpan>& spans, Look look) {
+Result<std::vector<RunMarks>> SqliteReader::marks(const std::vector<TaskSpan>& spans,
+                                                  ReadDepth depth) {
   std::vector<RunMarks> all(spans.size());
   const Snapshot snapshot(sql_);
   for (std::size_t i = 0; i < spans.size(); ++i) {
-    if (auto done = mark_run(spans[i].run, look, all[i]); !done) {
+    if (auto done = mark_run(spans[i].run, depth, all[i]); !done) {
       return std::unexpected(done.error());
     }
     if (!all[i].is_there || !all[i].damage.empty()) continue;
-    if (auto done = mark_tasks(spans[i], look, all[i]); !done) {
+    if (auto done = mark_tasks(spans[i], depth, all[i]); !done) {
       return std::unexpected(done.error());
     }
   }
   return all;
 }
 
-Result<void> SqliteReader::mark_run(RunId id, Look look, RunMarks& out) {
-  if (look == Look::kWholeRows) {
+Result<void> SqliteReader::mark_run(RunId id, ReadDepth depth, RunMarks& out) {
+  if (depth == ReadDepth::kWholeRows) {
     const auto whole = run(id);
     if (!whole && whole.error().fault != Fault::kDamaged) return std::unexpected(whole.error());
     if (!whole) {
@@ -176,9 +177,9 @@ Result<void> SqliteReader::mark_run(RunId id, Look look, RunMarks& out) {
   return {};
 }
 
-Result<void> SqliteReader::mark_tasks(const TaskSpan& span, Look look, RunMarks& out) {
+Result<void> SqliteReader::mark_tasks(const TaskSpan& span, ReadDepth depth, RunMarks& out) {
   const std::int64_t first = keys_of(span.run).first;
-  const bool whole = look == Look::kWholeRows;
+  const bool whole = depth == ReadDepth::kWholeRows;
   Statement& statement = whole ? sql_.tasks_by_key : sql_.task_marks;
   statement.start().number(first + span.first).number(first + span.end);
   if (whole) statement.number(span.end - span.first);

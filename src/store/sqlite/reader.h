@@ -101,7 +101,7 @@ class SqliteReader final : public Reader {
   Result<PlanPtr> plan(std::uint64_t digest) override;
   Result<Page<TaskView>> tasks(const TaskFilter& filter, const PageRequest& page) override;
   Result<std::optional<TaskView>> task(TaskId id) override;
-  Result<std::vector<RunMarks>> marks(const std::vector<TaskSpan>& spans, Look look) override;
+  Result<std::vector<RunMarks>> marks(const std::vector<TaskSpan>& spans, ReadDepth depth) override;
   Result<std::vector<RunId>> running(std::uint32_t limit) override;
   Result<std::optional<TaskDataRow>> task_data(TaskId id) override;
   Result<std::vector<AttemptRow>> attempts(TaskId id) override;
@@ -133,8 +133,8 @@ class SqliteReader final : public Reader {
   Statement& tasks_in_state(TaskState state);
   Result<Page<TaskView>> walk_tasks(const TaskKeys& keys, std::optional<TaskState> state,
                                     std::uint32_t limit);
-  Result<void> mark_run(RunId run, Look look, RunMarks& out);
-  Result<void> mark_tasks(const TaskSpan& span, Look look, RunMarks& out);
+  Result<void> mark_run(RunId run, ReadDepth depth, RunMarks& out);
+  Result<void> mark_tasks(const TaskSpan& span, ReadDepth depth, RunMarks& out);
   Result<bool> is_doomed(RunId run);
   Result<void> read_bytes(std::int64_t key, const LogRequest& request, LogText& into);
 

@@ -25,7 +25,7 @@ Statement::Statement(Statement&& other) noexcept
       handle_(std::exchange(other.handle_, nullptr)),
       failed_(other.failed_),
       next_(other.next_),
-      slots_(std::move(other.slots_)),
+      bound_(std::move(other.bound_)),
       own_(std::move(other.own_)) {}
 
 Statement& Statement::start() {
@@ -37,28 +37,28 @@ Statement& Statement::start() {
   const int rc = sqlite3_prepare_v3(db_->handle(), sql.data(), static_cast<int>(sql.size()),
                                     SQLITE_PREPARE_PERSISTENT, &handle_, nullptr);
   failed_ = rc != SQLITE_OK;
-  if (!failed_) slots_.resize(static_cast<std::size_t>(sqlite3_bind_parameter_count(handle_)));
+  if (!failed_) bound_.resize(static_cast<std::size_t>(sqlite3_bind_parameter_count(handle_)));
   return *this;
 }
 
-Statement::Slot& Statement::next_slot() {
+Statement::Bound& Statement::next_bound() {
   // A statement that could not be prepared takes values without using them.
-  if (handle_ == nullptr && slots_.size() <= next_) slots_.resize(next_ + 1);
-  VX_ASSERT(next_ < slots_.size());
-  return slots_[next_++];
+  if (handle_ == nullptr && bound_.size() <= next_) bound_.resize(next_ + 1);
+  VX_ASSERT(next_ < bound_.size());
+  return bound_[next_++];
 }
 
 Statement& Statement::number(std::int64_t value) {
-  Slot& slot = next_slot();
-  if (slot.kind == Kind::kNumber && slot.value == value) return *this;
-  slot.kind = Kind::kNumber;
-  slot.value = value;
+  Bound& bound = next_bound();
+  if (bound.kind == Kind::kNumber && bound.value == value) return *this;
+  bound.kind = Kind::kNumber;
+  bound.value = value;
   sqlite3_bind_int64(handle_, static_cast<int>(next_), value);
   return *this;
 }
 
 Statement& Statement::text(std::string_view value) {
-  next_slot().kind = Kind::kOther;
+  next_bound().kind = Kind::kOther;
   // An empty view may have no address, which SQLite would take for NULL.
   const char* data = value.empty() ? "" : value.data();
   if (sqlite3_bind_text64(handle_, static_cast<int>(next_), data, value.size(), SQLITE_STATIC,
@@ -73,18 +73,18 @@ Statement& Statement::own_text(std::string value) {
 }
 
 Statement& Statement::literal(std::string_view value) {
-  Slot& slot = next_slot();
+  Bound& bound = next_bound();
   const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(value.data()));
-  if (slot.kind == Kind::kLiteral && slot.value == address) return *this;
-  slot.kind = Kind::kLiteral;
-  slot.value = address;
+  if (bound.kind == Kind::kLiteral && bound.value == address) return *this;
+  bound.kind = Kind::kLiteral;
+  bound.value = address;
   sqlite3_bind_text64(handle_, static_cast<int>(next_), value.data(), value.size(), SQLITE_STATIC,
                       SQLITE_UTF8);
   return *this;
 }
 
 Statement& Statement::blob(std::string_view value) {
-  next_slot().kind = Kind::kOther;
+  next_bound().kind = Kind::kOther;
   const char* data = value.empty() ? "" : value.data();
   if (sqlite3_bind_blob64(handle_, static_cast<int>(next_), data, value.size(), SQLITE_STATIC) !=
       SQLITE_OK) {
@@ -96,22 +96,22 @@ Statement& Statement::blob(std::string_view value) {
 Statement& Statement::time(Instant at) {
   if (at == kNever) return null();
   if (!has_time_text(at)) return number(at.us);
-  Slot& slot = next_slot();
-  if (slot.kind == Kind::kTime && slot.value == at.us) return *this;
-  slot.kind = Kind::kTime;
-  slot.value = at.us;
-  slot.time = time_text(at);
-  sqlite3_bind_text(handle_, static_cast<int>(next_), slot.time.data(),
-                    static_cast<int>(slot.time.size()), SQLITE_STATIC);
+  Bound& bound = next_bound();
+  if (bound.kind == Kind::kTime && bound.value == at.us) return *this;
+  bound.kind = Kind::kTime;
+  bound.value = at.us;
+  bound.time = time_text(at);
+  sqlite3_bind_text(handle_, static_cast<int>(next_), bound.time.data(),
+                    static_cast<int>(bound.time.size()), SQLITE_STATIC);
   return *this;
 }
 
 Statement& Statement::micros(Instant at) { return at == kNever ? null() : number(at.us); }
 
 Statement& Statement::null() {
-  Slot& slot = next_slot();
-  if (slot.kind == Kind::kNull) return *this;
-  slot.kind = Kind::kNull;
+  Bound& bound = next_bound();
+  if (bound.kind == Kind::kNull) return *this;
+  bound.kind = Kind::kNull;
   sqlite3_bind_null(handle_, static_cast<int>(next_));
   return *this;
 }

@@ -58,13 +58,13 @@ class Statement {
  private:
   friend class Rows;
   enum class Kind : std::uint8_t { kUnbound, kNumber, kLiteral, kTime, kNull, kOther };
-  struct Slot {
+  struct Bound {
     Kind kind = Kind::kUnbound;
     std::int64_t value = 0;
     TimeText time{};  // what a time is bound to: stays as long as the statement
   };
 
-  Slot& next_slot();
+  Bound& next_bound();
   int step();
   void reset();
 
@@ -73,7 +73,7 @@ class Statement {
   sqlite3_stmt* handle_ = nullptr;
   bool failed_ = false;  // it could not be prepared or a value could not be bound
   std::size_t next_ = 0;
-  std::vector<Slot> slots_;
+  std::vector<Bound> bound_;
   std::forward_list<std::string> own_;
 };
 

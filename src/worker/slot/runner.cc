@@ -124,7 +124,7 @@ class Runner {
   Fd fence_timer_;  // by the boot clock: a machine that slept must not add its sleep
   Duration fence_grace_;
   bool fence_armed_ = false;
-  SlotRecord::Place place_{.slot = 0, .role = SlotRecord::Role::kLeader};
+  SlotRecord::Cell place_{.slot = 0, .role = SlotRecord::Role::kLeader};
   std::optional<Task> task_;
 };
 

@@ -138,7 +138,7 @@ std::expected<void, int> SlotFiles::prepare(std::string_view checkpoint) {
   const Fd file(
       ::openat(folder_.get(), kCheckpoint, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file || !write_all(file.get(), checkpoint)) return std::unexpected(errno);
-  checkpoint_told_ = look_at(kCheckpoint);
+  checkpoint_told_ = stamp_of(kCheckpoint);
   return {};
 }
 
@@ -147,7 +147,7 @@ std::expected<void, int> SlotFiles::prepare_with_file(const std::string& path) {
   if (::renameat(AT_FDCWD, path.c_str(), folder_.get(), kCheckpoint) != 0) {
     return std::unexpected(errno);
   }
-  checkpoint_told_ = look_at(kCheckpoint);
+  checkpoint_told_ = stamp_of(kCheckpoint);
   return {};
 }
 
@@ -182,13 +182,13 @@ void SlotFiles::clean_up() {
   make_tmp();
 }
 
-std::optional<SlotFiles::Look> SlotFiles::look_at(const char* name) const {
+std::optional<SlotFiles::FileStamp> SlotFiles::stamp_of(const char* name) const {
   struct stat now{};
   if (::fstatat(folder_.get(), name, &now, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
   if (!S_ISREG(now.st_mode)) return std::nullopt;
-  return Look{.inode = now.st_ino,
-              .size = now.st_size,
-              .changed_ns = now.st_mtim.tv_sec * 1'000'000'000 + now.st_mtim.tv_nsec};
+  return FileStamp{.inode = now.st_ino,
+                   .size = now.st_size,
+                   .changed_ns = now.st_mtim.tv_sec * 1'000'000'000 + now.st_mtim.tv_nsec};
 }
 
 std::optional<std::string> SlotFiles::read_whole(const char* name, std::size_t bytes_max) const {
@@ -209,7 +209,7 @@ std::optional<std::string> SlotFiles::read_end(const char* name, std::size_t byt
 }
 
 std::optional<Progress> SlotFiles::new_progress() {
-  const auto look = look_at(kProgress);
+  const auto look = stamp_of(kProgress);
   if (!look || look == progress_told_) return std::nullopt;
   const auto text = read_end(kProgress, kProgressLineMax);
   if (!text) return std::nullopt;
@@ -220,7 +220,7 @@ std::optional<Progress> SlotFiles::new_progress() {
 }
 
 std::optional<SlotFiles::NewCheckpoint> SlotFiles::new_checkpoint(Moment moment) {
-  const auto look = look_at(kCheckpoint);
+  const auto look = stamp_of(kCheckpoint);
   const auto seen = std::exchange(checkpoint_seen_, look);
   if (!look) {
     struct stat now{};
@@ -246,7 +246,7 @@ std::optional<SlotFiles::NewCheckpoint> SlotFiles::new_checkpoint(Moment moment)
     fresh.data = *std::move(data);
   }
   // Changed while it was read: the next look will tell.
-  if (look_at(kCheckpoint) != look) return std::nullopt;
+  if (stamp_of(kCheckpoint) != look) return std::nullopt;
   checkpoint_told_ = look;
   return fresh;
 }

@@ -61,7 +61,7 @@ class SlotFiles {
   };
   std::optional<NewCheckpoint> new_checkpoint(Moment moment);
   // It still looks as when new_checkpoint gave it.
-  bool checkpoint_is_same() const { return look_at(kCheckpointName) == checkpoint_told_; }
+  bool checkpoint_is_same() const { return stamp_of(kCheckpointName) == checkpoint_told_; }
   // What new_checkpoint gave was not taken: it is new again.
   void checkpoint_again() { checkpoint_told_.reset(); }
   // Empty: none was written. The error is a sentence for people.
@@ -69,14 +69,14 @@ class SlotFiles {
 
  private:
   // How a file looked: whoever changes it changes this.
-  struct Look {
+  struct FileStamp {
     std::uint64_t inode = 0;
     std::int64_t size = 0;
     std::int64_t changed_ns = 0;
-    friend bool operator==(const Look&, const Look&) = default;
+    friend bool operator==(const FileStamp&, const FileStamp&) = default;
   };
   SlotFiles() = default;
-  std::optional<Look> look_at(const char* name) const;
+  std::optional<FileStamp> stamp_of(const char* name) const;
   std::optional<std::string> read_whole(const char* name, std::size_t bytes_max) const;
   std::optional<std::string> read_end(const char* name, std::size_t bytes_max) const;
   void remove_file(const char* name);
@@ -89,9 +89,9 @@ class SlotFiles {
   Fd tmp_;
   std::uint64_t tmp_inode_ = 0;
   std::uint64_t removed_ = 0;
-  std::optional<Look> progress_told_;
-  std::optional<Look> checkpoint_told_;
-  std::optional<Look> checkpoint_seen_;
+  std::optional<FileStamp> progress_told_;
+  std::optional<FileStamp> checkpoint_told_;
+  std::optional<FileStamp> checkpoint_seen_;
   bool no_file_told_ = false;
 };
 

@@ -68,11 +68,11 @@ std::string text_of(const char (&from)[Size]) {
 struct SlotRecord::Mapped {
   Head head;
   Entry* entries() { return reinterpret_cast<Entry*>(this + 1); }
-  static Entry* at(Mapped* mapped, Place place) {
+  static Entry* at(Mapped* mapped, Cell cell) {
     if (mapped == nullptr) return nullptr;
-    const bool last = place.role == Role::kWorker;
+    const bool last = cell.role == Role::kWorker;
     const std::uint32_t index =
-        last ? mapped->head.entries - 1 : place.slot * 2 + static_cast<std::uint32_t>(place.role);
+        last ? mapped->head.entries - 1 : cell.slot * 2 + static_cast<std::uint32_t>(cell.role);
     if (index >= mapped->head.entries) return nullptr;
     return mapped->entries() + index;
   }
@@ -180,9 +180,9 @@ SlotRecord& SlotRecord::operator=(SlotRecord&& other) noexcept {
   return *this;
 }
 
-std::int32_t* SlotRecord::expect(Place place, const RecordedProcess& process) {
-  clear(place);
-  Entry* at = Mapped::at(mapped_, place);
+std::int32_t* SlotRecord::expect(Cell cell, const RecordedProcess& process) {
+  clear(cell);
+  Entry* at = Mapped::at(mapped_, cell);
   if (at == nullptr) return nullptr;
   at->from_us = process.from.us;
   at->until_us = process.until.us;
@@ -193,14 +193,14 @@ std::int32_t* SlotRecord::expect(Place place, const RecordedProcess& process) {
   return &at->pid;
 }
 
-void SlotRecord::set(Place place, const RecordedProcess& process) {
-  if (std::int32_t* pid = expect(place, process)) {
+void SlotRecord::set(Cell cell, const RecordedProcess& process) {
+  if (std::int32_t* pid = expect(cell, process)) {
     std::atomic_ref(*pid).store(process.pid, std::memory_order_release);
   }
 }
 
-void SlotRecord::clear(Place place) {
-  if (Entry* at = Mapped::at(mapped_, place)) {
+void SlotRecord::clear(Cell cell) {
+  if (Entry* at = Mapped::at(mapped_, cell)) {
     std::atomic_ref(at->pid).store(0, std::memory_order_seq_cst);
   }
 }

@@ -60,15 +60,15 @@ class SlotRecord {
   SlotRecord& operator=(const SlotRecord&) = delete;
 
   enum class Role : std::uint8_t { kRunner, kLeader, kWorker };
-  struct Place {
+  struct Cell {
     std::uint32_t slot = 0;  // means nothing for kWorker
     Role role = Role::kRunner;
   };
-  void set(Place place, const RecordedProcess& process);
+  void set(Cell cell, const RecordedProcess& process);
   // Writes all but the id, which the process stores itself where this points: from then on it is
   // recorded. Null: nothing is written here.
-  std::int32_t* expect(Place place, const RecordedProcess& process);
-  void clear(Place place);
+  std::int32_t* expect(Cell cell, const RecordedProcess& process);
+  void clear(Cell cell);
   // From one thread: a life that the worker is about to register. On record before anybody hears of
   // it, so that proof of its end covers it.
   void note_life(Incarnation life);

@@ -101,7 +101,7 @@ class MemoryReader final : public Reader {
     return TaskView{found->second.row, found->second.name};
   }
 
-  Result<std::vector<RunMarks>> marks(const std::vector<TaskSpan>& spans, Look) override {
+  Result<std::vector<RunMarks>> marks(const std::vector<TaskSpan>& spans, ReadDepth) override {
     const Lock lock(shared_.mutex);
     std::vector<RunMarks> all;
     for (const TaskSpan& span : spans) all.push_back(marks_in(tables_, span));
