@@ -105,11 +105,23 @@ void take_value(Rows& rows, Value& value) {
   } else if constexpr (std::same_as<Value, TaskId>) {
     value = task_of(rows.number(), 0);  // its level is a column of the task
   } else if constexpr (std::same_as<Value, std::optional<std::uint32_t>>) {
-    rows.is_null() ? rows.skip() : void(value = rows.u32());
+    if (rows.is_null()) {
+      rows.skip();
+    } else {
+      value = rows.u32();
+    }
   } else if constexpr (std::same_as<Value, std::optional<Duration>>) {
-    rows.is_null() ? rows.skip() : void(value = Duration{rows.number()});
+    if (rows.is_null()) {
+      rows.skip();
+    } else {
+      value = Duration{rows.number()};
+    }
   } else if constexpr (std::same_as<Value, std::optional<std::string>>) {
-    rows.is_null() ? rows.skip() : void(value = rows.text());
+    if (rows.is_null()) {
+      rows.skip();
+    } else {
+      value = rows.text();
+    }
   } else if constexpr (std::same_as<Value, std::optional<CheckpointRef>>) {
     const CheckpointRef ref{.number = rows.unsigned_number(), .bytes = rows.unsigned_number()};
     if (ref.number != 0) value = ref;
