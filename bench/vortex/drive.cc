@@ -17,8 +17,6 @@ namespace {
 
 constexpr Duration kLookEvery = millis(25);
 
-void rest(Duration time) { std::this_thread::sleep_for(std::chrono::microseconds(time.us)); }
-
 // The cursor of the next page; empty when there is none.
 std::string next_cursor(const std::string& body) {
   boost::system::error_code error;

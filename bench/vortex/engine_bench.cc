@@ -18,8 +18,6 @@ namespace {
 constexpr std::uint32_t kHandOvers = 300;
 constexpr std::uint32_t kBareSet = 1'000;
 
-void rest(Duration time) { std::this_thread::sleep_for(std::chrono::microseconds(time.us)); }
-
 // From the submit of a run of one task to its arrival at an idle, waiting agent.
 std::expected<void, std::string> hand_overs(const net::Endpoint& server, Samples& latency) {
   std::atomic<std::int64_t> arrived_us{0};

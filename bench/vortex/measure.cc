@@ -1,8 +1,10 @@
 #include "bench/vortex/measure.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -26,6 +28,8 @@ Duration Samples::percentile(std::uint32_t permille) const {
   const std::size_t at = std::min(samples_.size() - 1, samples_.size() * permille / 1000);
   return samples_[at];
 }
+
+void rest(Duration time) { std::this_thread::sleep_for(std::chrono::microseconds(time.us)); }
 
 double seconds_of(Duration time) { return static_cast<double>(time.us) / 1e6; }
 

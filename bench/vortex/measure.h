@@ -34,6 +34,7 @@ struct MachineTime {
 MachineTime machine_time();
 MachineTime operator-(const MachineTime& later, const MachineTime& earlier);
 double seconds_of(Duration time);
+void rest(Duration time);
 // The value of one sample line; 0 when it is not there.
 double metric(std::string_view text, std::string_view name);
 

@@ -13,12 +13,6 @@
 #include "cli/local/cluster.h"
 
 namespace vortex::cli::bench {
-namespace {
-
-void rest(Duration time) { std::this_thread::sleep_for(std::chrono::microseconds(time.us)); }
-
-}  // namespace
-
 std::expected<void, std::string> run_workers_bench(const WorkersBench& bench) {
   const local::TempFolder folder;
   local::ControllerConfig config;

@@ -13,7 +13,7 @@ VX_PACKAGES_BUILD=(
 )
 # Clang 19: earlier ones cannot read std::expected of GCC 12's library.
 VX_PACKAGES_CHECK=(
-  clang-19 clang-format-19 clang-tidy-19 python3
+  clang-19 libclang-rt-19-dev clang-format-19 clang-tidy-19 python3
   iproute2 iptables openssl socat libfaketime
 )
 
