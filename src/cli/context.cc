@@ -39,7 +39,7 @@ std::optional<LoadedSettings> load(const Context& context) {
   if (!context.config.empty()) {
     auto file = read_settings_file(context.config);
     if (!file) {
-      fmt::print(stderr, "{}", to_text(file.error()));
+      say_here(to_text(file.error()));
       return std::nullopt;
     }
     request.file = std::move(*file);
@@ -48,16 +48,25 @@ std::optional<LoadedSettings> load(const Context& context) {
   request.flags = context.setting_flags;
   auto loaded = load_settings(request);
   if (loaded) return std::move(*loaded);
-  for (const SettingsError& error : loaded.error()) fmt::print(stderr, "{}", to_text(error));
+  for (const SettingsError& error : loaded.error()) say_here(to_text(error));
   return std::nullopt;
 }
 
 void print(std::string_view text) {
+  is_terminal(STDOUT_FILENO) ? print_raw(for_terminal(text)) : print_raw(text);
+}
+
+void print_raw(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) note_failed_write();
 }
 
 bool print_now(std::string_view text) {
   print(text);
+  return flush_output() == 0;
+}
+
+bool print_raw_now(std::string_view text) {
+  print_raw(text);
   return flush_output() == 0;
 }
 
@@ -67,8 +76,11 @@ int flush_output() {
 }
 
 // Not fmt::print: nobody may be left to read it, and that is no reason to fail.
-void talk(std::string_view text) {
-  static_cast<void>(std::fputs(fmt::format("{}\n", text).c_str(), stderr));
+void talk(std::string_view text) { say_here(fmt::format("{}\n", text)); }
+
+void say_here(std::string_view text) {
+  const std::string shown = is_terminal(STDERR_FILENO) ? for_terminal(text) : std::string(text);
+  static_cast<void>(std::fwrite(shown.data(), 1, shown.size(), stderr));
 }
 
 void complain(std::string_view what, std::string_view help) {
@@ -82,7 +94,7 @@ std::optional<ExitCode> confirm(const Context& context, std::string_view questio
     complain(fmt::format("{} needs confirmation", question), "pass --yes when not at a terminal");
     return ExitCode::kUsage;
   }
-  fmt::print(stderr, "{}? [y/N] ", question);
+  say_here(fmt::format("{}? [y/N] ", question));
   std::string answer;
   std::getline(std::cin, answer);
   if (answer == "y" || answer == "Y" || answer == "yes") return std::nullopt;

@@ -63,10 +63,14 @@ inline bool wants_json(const Context& context) {
   return context.output == Output::kJson || context.output == Output::kJsonl;
 }
 
-void print(std::string_view text);      // stdout
-bool print_now(std::string_view text);  // and flush; false: nobody reads
-int flush_output();                     // stdout; 0, or the errno of the first write that failed
-void talk(std::string_view text);       // stderr, with a newline
+// What a terminal would obey is not written to one (for_terminal): text of others may be in it.
+void print(std::string_view text);          // stdout
+bool print_now(std::string_view text);      // and flush; false: nobody reads
+void print_raw(std::string_view text);      // stdout, to a terminal as well byte for byte
+bool print_raw_now(std::string_view text);  // and flush
+int flush_output();                    // stdout; 0, or the errno of the first write that failed
+void talk(std::string_view text);      // stderr, with a newline
+void say_here(std::string_view text);  // stderr, as it is
 void complain(std::string_view what, std::string_view help = {});  // error: ... = help: ...
 
 // Asks before what cannot be taken back.

@@ -5,6 +5,9 @@
 #include <pthread.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include "cli/screen/terminal.h"
 
 namespace vortex::cli {
 
@@ -19,7 +22,9 @@ std::shared_ptr<spdlog::logger> make_logger(LogLevel level, const std::string& w
 
 std::function<void(LogLevel, const std::string&)> lines_to(std::shared_ptr<spdlog::logger> logger) {
   return [logger = std::move(logger)](LogLevel level, const std::string& line) {
-    logger->log(static_cast<spdlog::level::level_enum>(level), line);
+    // What others have sent may be in it.
+    const bool seen = is_terminal(STDERR_FILENO);
+    logger->log(static_cast<spdlog::level::level_enum>(level), seen ? for_terminal(line) : line);
   };
 }
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/unseen.h"
 #include "model/dag.h"
 
 namespace vortex {
@@ -73,10 +74,13 @@ Complaint complain_of_line(std::string_view what, std::string_view text, LineRul
     return fmt::format("{} {} is too long; at most {} bytes are allowed", what, in_quotes(text),
                        rule.bytes_max);
   }
-  if (std::any_of(text.begin(), text.end(), is_control)) {
-    return fmt::format("{} {} contains a control character", what, in_quotes(text));
+  const auto unseen = find_unseen(text);
+  if (!unseen) return std::nullopt;
+  if (unseen->is_direction) {
+    return fmt::format("{} {} contains a character that changes the direction of text ({})", what,
+                       in_quotes(text), unseen_text(*unseen));
   }
-  return std::nullopt;
+  return fmt::format("{} {} contains a control character", what, in_quotes(text));
 }
 
 Complaint complain_of_dots(std::string_view what, std::string_view id) {

@@ -60,7 +60,7 @@ constexpr std::uint64_t kStaleCountsFollow = 0xFFFF'FFFF'0000'0002;
 
 class SpecHasher {
  public:
-  std::uint64_t value() const { return hasher_.value(); }
+  SpecDigest digest() const { return {hasher_.value(), hasher_.bytes()}; }
 
   template <class Number>
     requires(std::integral<Number> || std::is_enum_v<Number>)
@@ -150,10 +150,10 @@ class SpecHasher {
 
 }  // namespace
 
-std::uint64_t digest_of(const DagSpec& spec) {
+SpecDigest measure(const DagSpec& spec) {
   SpecHasher hasher;
   hasher.add(spec);
-  return hasher.value();
+  return hasher.digest();
 }
 
 }  // namespace vortex

@@ -138,6 +138,11 @@ std::string item_text(const MapSpec& map, std::uint64_t position);
 // One number for everything in a specification: equal specifications, equal numbers.
 // Order counts wherever the specification keeps an order.
 
-std::uint64_t digest_of(const DagSpec& spec);
+struct SpecDigest {
+  std::uint64_t value = 0;
+  std::uint64_t bytes = 0;  // about as many as the specification takes up
+};
+SpecDigest measure(const DagSpec& spec);
+inline std::uint64_t digest_of(const DagSpec& spec) { return measure(spec).value; }
 
 }  // namespace vortex

@@ -32,6 +32,32 @@ TEST(Width, CutsBetweenCharacters) {
 TEST(Width, OneLineHoldsNoControlCharacters) {
   EXPECT_EQ(one_line("a\nb\tc\x1b[31m"), "a b c [31m");
   EXPECT_EQ(one_line("\xc2\x9b"), " ") << "the one-character escape of Latin-1";
+  EXPECT_EQ(one_line("a\u202eb\u2066c"), "a b c") << "marks of writing direction";
+}
+
+TEST(Screen, ShowsWhatItWouldObey) {
+  EXPECT_EQ(for_terminal("a\tb\r\nc\n"), "a\tb\nc\n") << "lines and tabs stay";
+  EXPECT_EQ(for_terminal("ä日\u05e9"), "ä日\u05e9") << "any language stays";
+  EXPECT_EQ(for_terminal("\x1b]0;title\x07"), "^[]0;title^G") << "the title of the window";
+  EXPECT_EQ(for_terminal("\x1b]52;c;aGk=\x1b\\"), "^[]52;c;aGk=^[\\") << "the clipboard";
+  EXPECT_EQ(for_terminal("\x1b[2J\x1b[1;1H\x1b[?1049h"), "^[[2J^[[1;1H^[[?1049h");
+  EXPECT_EQ(for_terminal("100%\rdone"), "100%^Mdone") << "nothing is written over";
+  EXPECT_EQ(for_terminal("a\bb\x7f"), "a^Hb^?");
+  EXPECT_EQ(for_terminal("\u009b2J\x9b"
+                         "2J"),
+            "<U+009B>2J<U+009B>2J")
+      << "C1 in UTF-8 and without";
+  EXPECT_EQ(for_terminal("a\u202eb\u2067"), "a<U+202E>b<U+2067>");
+}
+
+TEST(Screen, KeepsColoursUpToTheEndOfTheirLine) {
+  EXPECT_EQ(for_terminal("\x1b[31mred\x1b[0m\n"), "\x1b[31mred\x1b[0m\n");
+  EXPECT_EQ(for_terminal("\x1b[38;5;8;48:2:1:2:3mred\nplain"),
+            "\x1b[38;5;8;48:2:1:2:3mred\x1b[0m\nplain");
+  EXPECT_EQ(for_terminal("\x1b[31mred"), "\x1b[31mred\x1b[0m");
+  EXPECT_EQ(for_terminal("\x1b[31"), "^[[31") << "unfinished";
+  EXPECT_EQ(for_terminal("\x1b[?25m\x1b[>4;2m"), "^[[?25m^[[>4;2m") << "no colour, but settings";
+  EXPECT_EQ(for_terminal("\x1b[" + std::string(100, '1') + "m").substr(0, 3), "^[[") << "no end";
 }
 
 Table two_columns() {

@@ -2,6 +2,7 @@
 #include <limits>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -9,6 +10,8 @@
 
 namespace vortex {
 namespace {
+
+using ::testing::HasSubstr;
 
 TEST(TextCheck, DurationsAreShownInTheirLargestWholeUnit) {
   EXPECT_EQ(to_text(seconds(0)), "0s");
@@ -42,6 +45,37 @@ TEST(TextCheck, ALineMayHoldAnyLanguageButNoControlCharacter) {
   EXPECT_EQ(complain_of_line("label", "a\tb", rule),
             "label 'a\\x09b' contains a control character");
   EXPECT_TRUE(complain_of_line("label", std::string(11, 'x'), rule));
+}
+
+TEST(TextCheck, ALineHoldsNothingThatATerminalObeysOrReorders) {
+  const LineRule rule{.bytes_min = 1, .bytes_max = 20};
+  EXPECT_THAT(*complain_of_line("label", "a\x1b[2J", rule), HasSubstr("control character"));
+  EXPECT_THAT(*complain_of_line("label",
+                                "a\xc2\x9b"
+                                "2J",
+                                rule),
+              HasSubstr("control character"))
+      << "C1: the same in one character";
+  EXPECT_THAT(*complain_of_line("label",
+                                "a\x9b"
+                                "2J",
+                                rule),
+              HasSubstr("control character"))
+      << "C1 where UTF-8 is not spoken";
+  EXPECT_EQ(*complain_of_line("label",
+                              "a\xe2\x80\xae"
+                              "b",
+                              rule),
+            "label 'a\\xe2\\x80\\xaeb' contains a character that changes the direction of text "
+            "(<U+202E>)");
+  for (const char* mark : {"\xd8\x9c", "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xaa",
+                           "\xe2\x81\xa6", "\xe2\x81\xa9"}) {
+    EXPECT_TRUE(complain_of_line("label", mark, rule)) << mark;
+  }
+  for (const char* fine :
+       {"\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d", "\xe2\x82\xac", "\xc2\xa0", "e\xcc\x81"}) {
+    EXPECT_FALSE(complain_of_line("label", fine, rule)) << fine;
+  }
 }
 
 }  // namespace

@@ -273,7 +273,7 @@ Verdict times_out(const Scene& scene) {
   return wrong(fmt::format("reported {}; expected timed_out", describe(*end)));
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kCommandRules[] = {
     {"argv", "starts 'run' exactly as given: no splitting, no expansion, no shell", "Assignments",
      runs_argv},
     {"script", "runs a script with the shell given in front", "Assignments", runs_scripts},
@@ -299,6 +299,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> command_rules() { return kRules; }
+std::span<const Rule> command_rules() { return kCommandRules; }
 
 }  // namespace vortex::cli::check

@@ -241,7 +241,7 @@ Verdict keeps_to_the_exchange(const Scene& scene) {
   return record.faults.empty() ? passed() : wrong(record.faults.front());
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kExchangeRules[] = {
     {"register", "registers and starts to sync", "Registration", registers},
     {"heartbeat", "calls in time and lists what it holds", "Timing", heartbeats},
     {"start-once", "starts an epoch once, however often it is assigned", "Assignments",
@@ -265,6 +265,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> exchange_rules() { return kRules; }
+std::span<const Rule> exchange_rules() { return kExchangeRules; }
 
 }  // namespace vortex::cli::check

@@ -220,7 +220,7 @@ std::string failure_text(const Failure& failure) {
 }
 
 ExitCode report(const Failure& failure) {
-  fmt::print(stderr, "{}", failure_text(failure));
+  say_here(failure_text(failure));
   return failure.exit;
 }
 

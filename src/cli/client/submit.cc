@@ -88,7 +88,7 @@ std::expected<PlanPtr, ExitCode> load_dag_plan(const Context& /*context*/,
   for (const codec::DagComplaint& complaint : plan.error()) {
     const api::Code code =
         complaint.kind ? api::code_of(*complaint.kind) : api::Code::kDagMalformed;
-    fmt::print(stderr, "{}", codec::to_text(complaint.problem, path, api::about(code).text));
+    say_here(codec::to_text(complaint.problem, path, api::about(code).text));
   }
   // What cannot be read hides what a whole DAG would be checked for.
   const auto unread = [](const codec::DagComplaint& complaint) { return !complaint.kind; };

@@ -21,7 +21,7 @@ namespace {
 using boost::json::object;
 using Texts = std::vector<std::string>;
 
-constexpr ListColumn kColumns[] = {
+constexpr ListColumn kLetterColumns[] = {
     {"TASK", [](const object& o, const Look&) { return plain_cell(o, "task"); }},
     {"DAG", [](const object& o, const Look&) { return plain_cell(o, "dag"); }, Align::kLeft,
      Shown::kAlways, Shrinks::kMay},
@@ -36,7 +36,7 @@ constexpr ListColumn kColumns[] = {
      Shown::kAlways, Shrinks::kMay},
 };
 constexpr Listing kLetters{"dead_letters", "dead letters",
-                           [](const object& o) { return text_at(o, "task"); }, kColumns};
+                           [](const object& o) { return text_at(o, "task"); }, kLetterColumns};
 
 struct Filter {
   ListOptions page;
@@ -65,7 +65,7 @@ ExitCode list_letters(const Context& context, const Filter& filter) {
   return show_list(context, kLetters, *fetched);
 }
 
-ExitCode show(const Context& context, const std::string& text) {
+ExitCode show_letter(const Context& context, const std::string& text) {
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
   const auto id = find_task(**api, text);
@@ -166,7 +166,7 @@ void add_dlq(CommandSpec app, Command& chosen) {
   CommandSpec one = dlq.command("show", "Show the newest dead letter of a task");
   one.option("task", *text, kTaskHelp).required();
   one.example("vortex dlq show r42-L1-7");
-  one.on_chosen(chosen, [text](Context& c) { return show(c, *text); });
+  one.on_chosen(chosen, [text](Context& c) { return show_letter(c, *text); });
   add_verb(dlq, chosen, "retry");
   add_verb(dlq, chosen, "discard");
 }

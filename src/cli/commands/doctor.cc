@@ -354,14 +354,14 @@ namespace {
 
 using boost::json::object;
 
-constexpr ListColumn kColumns[] = {
+constexpr ListColumn kFindingColumns[] = {
     {"", [](const object& o, const Look& l) { return state_cell(o, "mark", l); }},
     {"CHECK", [](const object& o, const Look&) { return plain_cell(o, "name"); }},
     {"FOUND", [](const object& o, const Look&) { return plain_cell(o, "found"); }},
     {"FIX", [](const object& o, const Look&) { return plain_cell(o, "fix"); }},
 };
 constexpr Listing kChecks{"checks", "checks", [](const object& o) { return text_at(o, "name"); },
-                          kColumns};
+                          kFindingColumns};
 
 // Long texts: one check a paragraph reads better than a table.
 void print_checks(const Context& context, const Checks& checks) {

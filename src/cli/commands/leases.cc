@@ -326,7 +326,7 @@ std::string name_of(const object& lease) {
   return fmt::format("{}/{}", text_at(lease, "topic"), number_at(lease, "partition"));
 }
 
-constexpr ListColumn kColumns[] = {
+constexpr ListColumn kLeaseColumns[] = {
     {"TOPIC", [](const object& o, const Look&) { return plain_cell(o, "topic"); }},
     {"PARTITION", [](const object& o, const Look&) { return plain_cell(o, "partition"); },
      Align::kRight},
@@ -336,7 +336,7 @@ constexpr ListColumn kColumns[] = {
     {"EPOCH", [](const object& o, const Look&) { return plain_cell(o, "epoch"); }, Align::kRight},
     {"EXPIRES", [](const object& o, const Look& l) { return time_cell(o, "expires_at", l); }},
 };
-constexpr Listing kLeases{"leases", "leases", name_of, kColumns};
+constexpr Listing kLeases{"leases", "leases", name_of, kLeaseColumns};
 
 struct Lease {
   std::string topic;

@@ -21,7 +21,7 @@ namespace {
 
 using boost::json::object;
 
-constexpr long kLookEveryNs = 300'000'000;
+constexpr long kTailPauseNs = 300'000'000;
 // So many errors in a row while following, each already tried several times, and it gives up.
 constexpr int kFaultsMax = 20;
 
@@ -30,6 +30,7 @@ struct LogsOptions {
   std::string grep;
   LogWanted wanted;
   bool follow = false;
+  bool raw = false;
 };
 
 // Which tasks are meant: one, those of a node, or all of a run.
@@ -92,7 +93,7 @@ std::optional<Failure> Logs::look_at_one(const std::string& task, bool final_sta
   auto found = streams_.find(task);
   if (found == streams_.end()) {
     LineWriter out(prefix, pattern, [this](std::string_view text) {
-      if (!print_now(text)) unread_ = true;
+      if (!(options_.raw ? print_raw_now(text) : print_now(text))) unread_ = true;
     });
     found = streams_.emplace(task, Stream(LogSource(api_, task, options_.wanted), std::move(out)))
                 .first;
@@ -172,7 +173,7 @@ std::optional<Failure> Logs::run(const Chosen& chosen, const LinePattern* patter
     const bool gone = fault && fault->exit == ExitCode::kUnreachable;
     faults = fault ? faults + 1 : 0;
     if (fault && (!gone || !options_.follow || faults > kFaultsMax)) return fault;
-    const timespec pause{0, kLookEveryNs};
+    const timespec pause{0, kTailPauseNs};
     ::nanosleep(&pause, nullptr);
   }
 }
@@ -245,6 +246,8 @@ void add_logs(CommandSpec app, Command& chosen) {
       .value_name("NUMBER");
   command.option("--grep", options->grep, "Only lines that match this pattern (as in `grep -E`)")
       .value_name("REGEX");
+  command.flag("--raw", options->raw,
+               "Write control characters to the terminal as they are (default: show them)");
   command.example("vortex logs @last/resize[3] --tail 50\nvortex logs @last -f --grep ERROR");
   command.on_chosen(chosen, [options](Context& c) { return logs(c, *options); });
 }

@@ -15,7 +15,7 @@ namespace {
 
 using boost::json::object;
 
-constexpr ListColumn kColumns[] = {
+constexpr ListColumn kRecoveryColumns[] = {
     {"ID", [](const object& o, const Look&) { return plain_cell(o, "id"); }, Align::kRight},
     {"WORKER", [](const object& o, const Look&) { return plain_cell(o, "worker"); }, Align::kLeft,
      Shown::kAlways, Shrinks::kMay},
@@ -28,7 +28,7 @@ constexpr ListColumn kColumns[] = {
     {"TIME", [](const object& o, const Look&) { return plain_cell(o, "at"); }, Align::kLeft,
      Shown::kWide},
 };
-constexpr Listing kRecoveries{"recoveries", "recoveries", name_by_id, kColumns};
+constexpr Listing kRecoveries{"recoveries", "recoveries", name_by_id, kRecoveryColumns};
 
 struct Filter {
   ListOptions page;

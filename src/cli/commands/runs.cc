@@ -188,7 +188,7 @@ Cell labels_cell(const object& run, const Look& /*look*/) {
   return {fmt::format("{}", fmt::join(labels, ",")), Tone::kPlain};
 }
 
-constexpr ListColumn kColumns[] = {
+constexpr ListColumn kRunColumns[] = {
     {"RUN", [](const object& o, const Look&) { return plain_cell(o, "id"); }},
     {"DAG", [](const object& o, const Look&) { return plain_cell(o, "dag"); }, Align::kLeft,
      Shown::kAlways, Shrinks::kMay},
@@ -207,16 +207,16 @@ constexpr ListColumn kColumns[] = {
     {"DIGEST", [](const object& o, const Look&) { return plain_cell(o, "dag_digest"); },
      Align::kLeft, Shown::kWide},
 };
-constexpr Listing kRuns{"runs", "runs", name_by_id, kColumns};
+constexpr Listing kRuns{"runs", "runs", name_by_id, kRunColumns};
 
-struct Filter {
+struct RunFilter {
   ListOptions page;
   std::string state;
   std::string dag;
   std::vector<std::string> labels;
 };
 
-ExitCode list_runs(const Context& context, const Filter& filter) {
+ExitCode list_runs(const Context& context, const RunFilter& filter) {
   QueryItems query{{"state", filter.state}, {"dag", filter.dag}};
   for (const std::string& label : filter.labels) query.emplace_back("label", label);
   return list(context, kRuns, with_query("/api/runs", query), filter.page);
@@ -247,7 +247,7 @@ std::string record_of(const object& run, const Look& look) {
   return record.text(look);
 }
 
-ExitCode show(const Context& context, const std::string& text) {
+ExitCode show_run(const Context& context, const std::string& text) {
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
   const auto run = find_run(**api, text);
@@ -270,7 +270,7 @@ ExitCode watch(const Context& context, const Watched& watched) {
 }
 
 void add_list(CommandSpec runs, Command& chosen) {
-  auto filter = std::make_shared<Filter>();
+  auto filter = std::make_shared<RunFilter>();
   CommandSpec command = runs.command("list", "List runs, newest first");
   command
       .option("--state", filter->state,
@@ -316,7 +316,7 @@ void add_runs(CommandSpec app, Command& chosen) {
   CommandSpec one = runs.command("show", "Show a run");
   one.option("run", *text, kRunHelp).required();
   one.example("vortex runs show @last-failed");
-  one.on_chosen(chosen, [text](Context& c) { return show(c, *text); });
+  one.on_chosen(chosen, [text](Context& c) { return show_run(c, *text); });
   add_watch(runs, chosen);
   add_run_acts(runs, chosen);
 }

@@ -136,7 +136,7 @@ std::string top_frame(const TopSeen& seen, std::size_t rows, Look look) {
   if (out.size() > rows) out.resize(rows);
   std::string frame = "\x1b[H";
   for (std::size_t i = 0; i < out.size(); ++i) {
-    frame += out[i] + "\x1b[K";
+    frame += for_terminal(out[i]) + "\x1b[K";
     if (i + 1 < out.size()) frame += "\r\n";
   }
   return frame + "\x1b[J";
@@ -186,7 +186,7 @@ class Top {
 
   void draw() {
     const Look look = look_at(context_, STDOUT_FILENO);
-    print_now(top_frame(seen_, screen_size(STDOUT_FILENO).rows, look));
+    print_raw_now(top_frame(seen_, screen_size(STDOUT_FILENO).rows, look));
   }
 
   asio::awaitable<bool> fetch(std::string target, boost::json::object& into) {

@@ -21,6 +21,7 @@
 #include "cli/screen/human.h"
 #include "cli/screen/json_view.h"
 #include "cli/screen/listing.h"
+#include "net/socket.h"
 
 namespace vortex::cli {
 namespace {
@@ -44,6 +45,7 @@ std::string labels_of(const object& worker) {
 
 // What keeps it from getting work although it is there.
 Cell note_cell(const object& worker, const Look& /*look*/) {
+  if (text_at(worker, "blame") == "probation") return {"probation", Tone::kWarn};
   if (flag_at(worker, "cordoned")) return {"cordoned", Tone::kWarn};
   if (flag_at(worker, "suspect")) return {"suspect", Tone::kWarn};
   if (flag_at(worker, "flapping")) return {"flapping", Tone::kWarn};
@@ -118,6 +120,17 @@ ExitCode list_workers(const Context& context, const Filter& filter) {
   return list(context, kWorkers, with_query("/api/workers", query), filter.page);
 }
 
+// Why it is cordoned although no operator did it, and what comes next; empty: nothing to say.
+std::string blame_of(const object& worker, const Look& look) {
+  const std::string blame = text_at(worker, "blame");
+  if (blame == "probation") {
+    return "on probation: gets one task at a time until one ends normally";
+  }
+  if (blame != "cordoned") return {};
+  return "tasks died abnormally on it; probation begins " +
+         time_cell(worker, "probation_at", look).text;
+}
+
 std::string record_of(const object& worker, const Look& look) {
   Record record;
   const Cell state = state_cell(worker, "state", look);
@@ -125,6 +138,8 @@ std::string record_of(const object& worker, const Look& look) {
   record.add("worker", text_at(worker, "id")).add("machine", text_at(worker, "machine"));
   record.add("state", state.text, state.tone);
   if (note.text != "-") record.add("note", note.text, note.tone);
+  const std::string blame = blame_of(worker, look);
+  if (!blame.empty()) record.add("blame", blame, Tone::kWarn);
   record.add("holds", load_cell(worker, look).text + " slots");
   record.add("attempts", fmt::format("{} of {} completed", number_at(worker, "completed"),
                                      number_at(worker, "ended")));
@@ -344,6 +359,16 @@ ExitCode check(const Context& context) {
   }
   Context where = context;
   if (where.servers.empty() && !url.empty()) where.servers.push_back(url);
+  const auto controllers = controllers_of(where);
+  if (!controllers) return controllers.error();
+  for (const net::ClientConfig& controller : *controllers) {
+    if (controller.token.empty() || !net::is_in_clear(controller.endpoint)) continue;
+    complain(
+        fmt::format("not sending the token to {} in clear text", net::url_of(controller.endpoint)),
+        "start the worker with `--server https://...`; tasks are given its address in "
+        "VORTEX_URL");
+    return ExitCode::kAuth;
+  }
   const auto api = ApiClient::open(where);
   if (!api) return api.error();
   const std::string target = fmt::format("/api/tasks/{}/fence", escaped(task));

@@ -277,13 +277,14 @@ void ProgressScreen::draw(const ProgressModel& model, Instant now) {
   }
   // One write for the whole picture: no flicker.
   const std::string back = drawn_ > 0 ? fmt::format("\x1b[{}F\x1b[J", drawn_) : "";
-  write(back + bars(model, now));
+  write(back + for_terminal(bars(model, now)));
 }
 
 void ProgressScreen::note(const std::string& text) {
   if (kind_ == Kind::kNone) return;
-  if (kind_ == Kind::kBars) clear();
-  write(text + "\n");
+  if (kind_ == Kind::kLines) return write(text + "\n");
+  clear();
+  write(for_terminal(text + "\n"));
 }
 
 void ProgressScreen::finish(const ProgressModel& model, Instant now) {

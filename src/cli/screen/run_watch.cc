@@ -328,7 +328,7 @@ ExitCode watch_run(const Context& context, ApiClient& api, const std::string& ru
   if (stays) {
     say_it_goes_on(run, code);
   } else if (!context.quiet && options.view == WatchView::kShown) {
-    fmt::print(stderr, "{}", run_summary(api, watch.run(), **plan, screen.look()));
+    say_here(run_summary(api, watch.run(), **plan, screen.look()));
   }
   return code;
 }

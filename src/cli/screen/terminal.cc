@@ -6,6 +6,7 @@
 #include <cwchar>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <locale.h>
 #include <sys/ioctl.h>
@@ -13,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/unseen.h"
 #include "cli/context.h"
 
 namespace vortex::cli {
@@ -44,11 +46,11 @@ FullScreen::FullScreen() {
     keys.c_cc[VSUSP] = _POSIX_VDISABLE;
     changed_ = ::tcsetattr(STDIN_FILENO, TCSANOW, &keys) == 0;
   }
-  print_now("\x1b[?1049h\x1b[?25l");
+  print_raw_now("\x1b[?1049h\x1b[?25l");
 }
 
 FullScreen::~FullScreen() {
-  print_now("\x1b[?25h\x1b[?1049l");
+  print_raw_now("\x1b[?25h\x1b[?1049l");
   if (changed_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
 }
 
@@ -232,12 +234,57 @@ std::string cut_to_width(std::string_view text, std::size_t columns, Ellipsis el
 std::string one_line(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const Glyph glyph = glyph_at(text, at);
-    const bool control = glyph.code < 0x20 || (glyph.code >= 0x7F && glyph.code < 0xA0);
-    control ? out += ' ' : out += text.substr(at, glyph.bytes);
-    at += glyph.bytes;
+  std::size_t at = 0;
+  while (const auto unseen = find_unseen(text, at)) {
+    out += text.substr(at, unseen->at - at);
+    out += ' ';
+    at = unseen->at + unseen->bytes;
   }
+  return out += text.substr(at);
+}
+
+namespace {
+
+constexpr std::size_t kColorBytesMax = 64;
+
+// The bytes of a sequence that sets colours, and nothing else, at `at`; 0: there is none.
+std::size_t color_bytes(std::string_view text, std::size_t at) {
+  text = text.substr(at, kColorBytesMax);
+  if (!text.starts_with("\x1b[")) return 0;
+  const std::size_t end = text.find_first_not_of("0123456789;:", 2);
+  return end != text.npos && text[end] == 'm' ? end + 1 : 0;
+}
+
+}  // namespace
+
+std::string for_terminal(std::string_view text) {
+  constexpr std::string_view kPlain = "\x1b[0m";
+  std::string out;
+  out.reserve(text.size());
+  std::size_t at = 0;
+  bool colored = false;
+  while (const auto unseen = find_unseen(text, at)) {
+    out += text.substr(at, unseen->at - at);
+    at = unseen->at;
+    if (const std::size_t bytes = color_bytes(text, at)) {
+      const std::string_view color = text.substr(at, bytes);
+      colored = color != kPlain && color != "\x1b[m";
+      out += color;
+      at += bytes;
+      continue;
+    }
+    at += unseen->bytes;
+    if (unseen->code == '\n') {
+      if (std::exchange(colored, false)) out += kPlain;
+      out += '\n';
+    } else if (unseen->code == '\t') {
+      out += '\t';
+    } else if (unseen->code != '\r' || at >= text.size() || text[at] != '\n') {
+      out += unseen_text(*unseen);
+    }
+  }
+  out += text.substr(at);
+  if (colored) out += kPlain;
   return out;
 }
 

@@ -70,7 +70,12 @@ std::size_t display_width(std::string_view text);
 // At most `columns` wide; what was cut is shown by an ellipsis ("…", or "~" in ASCII).
 enum class Ellipsis : bool { kAscii, kUnicode };
 std::string cut_to_width(std::string_view text, std::size_t columns, Ellipsis ellipsis);
-// Text of others, safe in one line of a terminal: control characters become spaces.
+// Text of others, safe in one line of a terminal: control characters become spaces, and marks of
+// writing direction too.
 std::string one_line(std::string_view text);
+// Whole output as a terminal may have it: line ends, tabs and colours stay, everything else that
+// would be obeyed or would reorder the text is shown instead (unseen.h). A colour ends with its
+// line.
+std::string for_terminal(std::string_view text);
 
 }  // namespace vortex::cli
