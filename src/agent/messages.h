@@ -82,9 +82,10 @@ struct ProcessCheckpoint {
 // an end after the first signal of ours is this and not Completed or Failed.
 struct Killed {
   enum class By : std::uint8_t {
-    kOrder,       // the agent had asked for it
-    kFence,       // tasks_until() had passed; it may also never have been started for that reason
-    kRunnerLoss,  // whoever ran it was killed, and the task with it
+    kOrder,        // the agent had asked for it
+    kFence,        // tasks_until() had passed; it may also never have been started for that reason
+    kRunnerLoss,   // whoever ran it was killed, and the task with it
+    kWorkerFault,  // it ended by itself, but the worker could not read its outputs
   };
   By by = By::kOrder;
 };

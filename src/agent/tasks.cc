@@ -45,6 +45,9 @@ ReportBody report_of_exit(ProcessExited& exited, const HeldTable::End& end) {
     case Killed::By::kRunnerLoss:
       return Released{Released::Cause::kSelfFenced,
                       "the runner of the task was killed on its worker, together with the task"};
+    case Killed::By::kWorkerFault:
+      return Released{Released::Cause::kSelfFenced,
+                      "the worker could not read the outputs of the task; its log says why"};
     case Killed::By::kOrder:
       break;
   }

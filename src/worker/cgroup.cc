@@ -181,7 +181,7 @@ std::optional<bool> group_is_empty(const std::string& folder) {
 
 namespace {
 
-constexpr auto kPause = std::chrono::milliseconds(1);
+constexpr auto kGroupPause = std::chrono::milliseconds(1);
 
 }  // namespace
 
@@ -225,7 +225,7 @@ bool WorkerGroup::kill_all(std::span<const pid_t> known, Duration limit) {
   const Instant until = boot_clock_now() + limit;
   while (!kill_once(known)) {
     if (boot_clock_now() > until) return false;
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kGroupPause);
   }
   return true;
 }

@@ -18,6 +18,7 @@
 #include "codec/json_writer.h"
 #include "codec/reading.h"
 #include "worker/answers.h"
+#include "worker/own_folder.h"
 
 namespace vortex::worker {
 
@@ -26,9 +27,9 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t kPieceBytes = 1U << 20;
-constexpr Duration kCallLimit = seconds(20);
-constexpr Duration kRetryMin = millis(50);
-constexpr Duration kRetryMax = seconds(2);
+constexpr Duration kPieceCallLimit = seconds(20);
+constexpr Duration kPieceRetryMin = millis(50);
+constexpr Duration kPieceRetryMax = seconds(2);
 
 std::uint64_t upload_in(const CallResult& result) {
   struct Begun {
@@ -107,7 +108,7 @@ class CheckpointCarrier::Impl : public std::enable_shared_from_this<Impl> {
     std::size_t current = 0;
     Duration patience;
     Instant answered = boot_clock_now();
-    Duration wait = kRetryMin;
+    Duration wait = kPieceRetryMin;
   };
 
   std::string target(const Attempt& attempt, std::string_view what, std::string_view rest) const {
@@ -118,14 +119,14 @@ class CheckpointCarrier::Impl : public std::enable_shared_from_this<Impl> {
 
   // Until it is answered with anything but "not now", or patience is over.
   asio::awaitable<CallResult> ask(Line& line, net::Call call) {
-    call.limit = kCallLimit;
+    call.limit = kPieceCallLimit;
     for (;;) {
       if (!line.client) line.connect();
       CallResult result = co_await line.client->send(call);
       const bool answered = result.has_value();
       if (answered) line.answered = boot_clock_now();
       if (answered && result->status < 500) {
-        line.wait = kRetryMin;
+        line.wait = kPieceRetryMin;
         co_return result;
       }
       if (shut_ || boot_clock_now() - line.answered > line.patience) co_return result;
@@ -135,7 +136,7 @@ class CheckpointCarrier::Impl : public std::enable_shared_from_this<Impl> {
       }
       asio::steady_timer timer(io_, std::chrono::microseconds(line.wait.us));
       co_await timer.async_wait(asio::use_awaitable);
-      line.wait = std::min(line.wait * 2, kRetryMax);
+      line.wait = std::min(line.wait * 2, kPieceRetryMax);
       if (shut_) co_return result;
     }
   }
@@ -185,7 +186,7 @@ class CheckpointCarrier::Impl : public std::enable_shared_from_this<Impl> {
   static asio::awaitable<std::string> receive(std::shared_ptr<Impl> self, Download download) {
     Line line(*self);
     line.patience = seconds(60);
-    const Fd file(::open(download.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    const Fd file = open_own_file(download.path, O_WRONLY | O_TRUNC);
     if (!file) co_return fmt::format("{}: {}", download.path, std::strerror(errno));
     std::uint64_t have = 0;
     while (have < download.uploaded.bytes) {

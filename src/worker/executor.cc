@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 #include <utility>
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +22,7 @@ namespace {
 // Runners end within milliseconds; one that does not is killed, and then what it had.
 constexpr Duration kGoodbye = seconds(2);
 constexpr Duration kGoodbyeLongest = seconds(5);
-constexpr auto kPause = std::chrono::milliseconds(1);
+constexpr auto kRunnerPause = std::chrono::milliseconds(1);
 
 std::vector<std::string> own_environment() {
   std::vector<std::string> entries;
@@ -39,12 +41,15 @@ Executor::Executor(boost::asio::io_context& io, ExecutorConfig config, LogSink& 
                          .runner_pids = [this] { return runner_pids(); },
                          .roots = {},
                          .record = {},
-                         .environment = {},
-                         .janitor = {}}),
+                         .environment = {}}),
       look_(io),
       ear_(io) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const ExecutorConfig& fixed = host_->config;
+  host_->self = host_;
+  const std::filesystem::path work_dir = fixed.work_dir;
+  host_->home = WorkFolder(work_dir.parent_path().string(), work_dir.filename().string());
+  remove_files_of_before();
   host_->ended = [this](Slot& slot, agent::Input word) { ended(slot, std::move(word)); };
   host_->environment = fixed.environment.empty() ? own_environment() : fixed.environment;
   if (fixed.containment == Containment::kAuto) {
@@ -74,7 +79,7 @@ Executor::~Executor() {
     const Duration waited = boot_clock_now() - start;
     if (waited > kGoodbye) kill_and_reap_tree();
     if (waited > kGoodbyeLongest) break;
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kRunnerPause);
   }
   for (auto& slot : slots_) slot->remove_group();
   const CgroupRoots& roots = host_->roots;
@@ -82,7 +87,18 @@ Executor::~Executor() {
     // Only if it is empty: the worker itself may live in there.
     if (!root->empty()) ::rmdir(group_folder(*root, host_->config.group).c_str());
   }
+  host_->closing = true;
   if (host_->janitor) host_->janitor->join();
+}
+
+// What an earlier process of this worker has left is of no use to anybody.
+void Executor::remove_files_of_before() {
+  if (auto home = host_->home.ensure(); !home) {
+    return host_->notice_fault("cannot create the files of tasks: " + home.error());
+  }
+  for (std::string& name : names_in(host_->home.path())) {
+    host_->remove(Fd(::fcntl(host_->home.fd(), F_DUPFD_CLOEXEC, 0)), std::move(name));
+  }
 }
 
 void Executor::start(Launch launch) {

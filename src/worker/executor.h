@@ -50,7 +50,7 @@ constexpr Duration kUnheardFor = millis(5);
 
 struct ExecutorConfig {
   std::uint32_t slots = 1;
-  std::string work_dir;  // a folder for each slot is made in it
+  std::string work_dir;  // this worker's own: a folder for each slot is made in it
   // Starts a runner (runner.h), which finds its socket as descriptor 3.
   std::vector<std::string> runner = {"/proc/self/exe", "task-runner"};
   Duration kill_grace = seconds(10);  // from TERM to KILL
@@ -91,6 +91,7 @@ class Executor {
   std::vector<pid_t> runner_pids() const;
 
  private:
+  void remove_files_of_before();
   void look_at_files();
   void wake_runners();
   void listen_soon();

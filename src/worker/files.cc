@@ -30,7 +30,10 @@ std::string path_in(std::string_view folder, std::string_view name) {
 }
 
 std::string read_text_file(const std::string& path) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return read_all(Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)));
+}
+
+std::string read_all(const Fd& file) {
   std::string text;
   char buffer[4096];
   for (ssize_t got = 0; file && (got = ::read(file.get(), buffer, sizeof(buffer))) > 0;) {

@@ -43,6 +43,7 @@ std::string path_in(std::string_view folder, std::string_view name);
 
 // Whole contents; empty when it cannot be read.
 std::string read_text_file(const std::string& path);
+std::string read_all(const Fd& file);
 // Into a file that is there, with one write.
 bool write_text_file(const std::string& path, std::string_view text);
 // The names in a folder, in no order; those that could be read.

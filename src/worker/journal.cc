@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "codec/json_writer.h"
 #include "worker/answers.h"
-#include "worker/files.h"
+#include "worker/own_folder.h"
 #include "worker/quiet_thread.h"
 
 namespace vortex::worker {
@@ -22,9 +22,9 @@ namespace vortex::worker {
 namespace {
 
 constexpr std::size_t kSentAtOnce = 100;
-constexpr Duration kCallLimit = seconds(2);
-constexpr Duration kRetryMin = millis(50);
-constexpr Duration kRetryMax = seconds(10);
+constexpr Duration kJournalCallLimit = seconds(2);
+constexpr Duration kJournalRetryMin = millis(50);
+constexpr Duration kJournalRetryMax = seconds(10);
 // On disk: `vxjournal1 <id> <number of the last entry>`, then `<number> <JSON>` a line.
 constexpr std::string_view kMagic = "vxjournal1";
 
@@ -50,7 +50,7 @@ std::string json_of(std::uint64_t number, const JournalEntry& entry) {
 }
 
 bool append_to(const std::string& path, std::string_view text, int flags) {
-  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600));
+  const Fd file = open_own_file(path, O_WRONLY | flags);
   return file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
@@ -101,7 +101,7 @@ void Journal::begin_anew() {
 
 // A last line that was cut short by a crash of the machine is left out.
 void Journal::read_file() {
-  std::istringstream lines(read_text_file(config_.path));
+  std::istringstream lines(read_own_file(config_.path));
   std::string line;
   std::string magic;
   if (!std::getline(lines, line)) return;
@@ -157,7 +157,7 @@ void Journal::write(const JournalEntry& entry) {
 
 void Journal::run() {
   std::unique_lock lock(guard_);
-  Duration wait = kRetryMin;
+  Duration wait = kJournalRetryMin;
   Instant last_try = kNever;
   std::size_t last_tries = 0;
   for (;;) {
@@ -174,21 +174,21 @@ void Journal::run() {
       const std::uint64_t done = next.back().number;
       while (!waiting_.empty() && waiting_.front().number <= done) waiting_.pop_front();
       rewrite();
-      wait = kRetryMin;
+      wait = kJournalRetryMin;
       continue;
     }
     // What is left stays in the file for the next supervisor, so nobody waits for it here.
     if (ending_ && ++last_tries >= config_.controllers.size()) return;
     if (boot_clock_now() >= last_try) return;
-    const Duration pause = ending_ ? kRetryMin : wait;
+    const Duration pause = ending_ ? kJournalRetryMin : wait;
     changed_.wait_for(lock, std::chrono::microseconds(pause.us));
-    wait = std::min(wait * 2, kRetryMax);
+    wait = std::min(wait * 2, kJournalRetryMax);
   }
 }
 
 Journal::Told Journal::tell(const std::vector<Waiting>& entries) {
   net::ClientConfig client = config_.controllers[current_];
-  client.connect_limit = kCallLimit;
+  client.connect_limit = kJournalCallLimit;
   net::Call call;
   call.method = net::Method::kPost;
   call.target = "/api/supervisors/" + encoded(config_.supervisor) + "/events";
@@ -201,7 +201,7 @@ Journal::Told Journal::tell(const std::vector<Waiting>& entries) {
   json.key("entries").begin_array();
   for (const Waiting& entry : entries) json.raw(entry.json);
   json.end_array().end_object();
-  call.limit = kCallLimit;
+  call.limit = kJournalCallLimit;
   const CallResult result = net::send_and_wait(client, std::move(call));
   if (result && result->status / 100 == 2) {
     trouble_.clear();

@@ -7,7 +7,6 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -23,6 +22,7 @@
 
 #include "base/clock.h"
 #include "worker/files.h"
+#include "worker/own_folder.h"
 #include "worker/slot/process_tree.h"
 #include "worker/slot/slot_record.h"
 
@@ -31,8 +31,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto kPause = std::chrono::milliseconds(5);
+constexpr auto kLeftoverPause = std::chrono::milliseconds(5);
 constexpr int kWorkerGoneMs = 2'000;
+constexpr Duration kTurnLongest = seconds(30);
 constexpr std::string_view kRecordEnding = ".slots";
 
 enum class LockState { kTaken, kHeld, kFault };
@@ -46,14 +47,14 @@ struct Locked {
 Locked lock_folder(const std::string& folder) {
   const std::string path = folder + "/lock";
   for (int tries = 0; tries < 16; ++tries) {
-    Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    Fd file = open_own_file(path, O_RDWR);
     if (!file) return {};
     if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
       return {errno == EWOULDBLOCK ? LockState::kHeld : LockState::kFault, {}};
     }
     struct stat held{};
     struct stat named{};
-    if (::fstat(file.get(), &held) == 0 && ::stat(path.c_str(), &named) == 0 &&
+    if (::fstat(file.get(), &held) == 0 && ::lstat(path.c_str(), &named) == 0 &&
         held.st_ino == named.st_ino) {
       return {LockState::kTaken, std::move(file)};
     }
@@ -62,8 +63,7 @@ Locked lock_folder(const std::string& folder) {
 }
 
 // The first line is the start of the machine for which the rest holds.
-void write_groups(const std::string& folder, const Containment containment,
-                  const std::string& name) {
+bool write_groups(const std::string& folder, Containment containment, const std::string& name) {
   std::string text = boot_id() + "\n";
   if (containment == Containment::kAuto) {
     const CgroupRoots roots = find_cgroup_roots(name);
@@ -71,13 +71,14 @@ void write_groups(const std::string& folder, const Containment containment,
       if (!root->empty()) text += group_folder(*root, {.supervisor = name, .worker = {}}) + "\n";
     }
   }
-  std::ofstream(folder + "/groups.new") << text;
-  std::error_code ignored;
-  fs::rename(folder + "/groups.new", folder + "/groups", ignored);
+  const std::string draft = folder + "/groups.new";
+  const Fd file = open_own_file(draft, O_WRONLY | O_TRUNC);
+  return file && ::write(file.get(), text.data(), text.size()) == std::ssize(text) &&
+         ::rename(draft.c_str(), (folder + "/groups").c_str()) == 0;
 }
 
 std::vector<std::string> read_groups(const std::string& folder) {
-  std::istringstream lines(read_text_file(folder + "/groups"));
+  std::istringstream lines(read_own_file(folder + "/groups"));
   std::vector<std::string> groups;
   std::string line;
   if (!std::getline(lines, line) || line != boot_id()) return groups;
@@ -172,6 +173,16 @@ Killed kill_of_records(const std::string& folder) {
   return killed;
 }
 
+// Also of an earlier start of the machine: files stay.
+void remove_work_of_records(const std::string& folder, Instant until) {
+  for (const std::string& name : names_in(folder)) {
+    if (!name.ends_with(kRecordEnding)) continue;
+    const RecordContents record = read_record(path_in(folder, name));
+    if (record.work_dir.empty()) continue;
+    remove_work(record.work_dir, [until] { return boot_clock_now() > until; });
+  }
+}
+
 // True: nothing of that supervisor is left and its folder is empty but for the lock.
 bool clean_up(const std::string& folder, Instant until, LeftoverReport& report) {
   const std::vector<std::string> groups = read_groups(folder);
@@ -187,9 +198,10 @@ bool clean_up(const std::string& folder, Instant until, LeftoverReport& report) 
     for (const pid_t pid : killed) report.processes += ever.insert(pid).second ? 1 : 0;
     if (empty && killed.empty()) break;
     if (boot_clock_now() > until) return false;
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kLeftoverPause);
   }
   for (const std::string& group : groups) remove_group(group);
+  remove_work_of_records(folder, until);
   std::error_code ignored;
   for (const std::string& name : names_in(folder)) {
     if (name != "lock") fs::remove_all(path_in(folder, name), ignored);
@@ -198,39 +210,61 @@ bool clean_up(const std::string& folder, Instant until, LeftoverReport& report) 
 }
 
 // One at a time makes and cleans up folders: a folder that was made but is not locked yet would
-// look like one that was left behind.
-Fd take_turn(const std::string& state_dir) {
-  std::error_code ignored;
-  fs::create_directories(state_dir, ignored);
-  Fd turn(::open(state_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (turn) ::flock(turn.get(), LOCK_EX);
+// look like one that was left behind. A lock that is never given back keeps nobody waiting for
+// ever.
+std::expected<Fd, std::string> take_turn(const std::string& state_dir) {
+  auto turn = open_own_folder(state_dir);
+  if (!turn) return turn;
+  const Instant until = boot_clock_now() + kTurnLongest;
+  while (::flock(turn->get(), LOCK_EX | LOCK_NB) != 0) {
+    if (boot_clock_now() > until) {
+      return std::unexpected(fmt::format("another process keeps {} locked", state_dir));
+    }
+    std::this_thread::sleep_for(kLeftoverPause);
+  }
   return turn;
+}
+
+using Refusal = SupervisorFolder::Refusal;
+
+std::unexpected<Refusal> unusable(const std::string& why) {
+  return std::unexpected(
+      Refusal{Refusal::Why::kUnusable, fmt::format("cannot use the state directory: {}", why)});
 }
 
 }  // namespace
 
-std::expected<SupervisorFolder, std::string> SupervisorFolder::open(const Config& config) {
-  const Fd turn = take_turn(config.state_dir);
+std::expected<SupervisorFolder, SupervisorFolder::Refusal> SupervisorFolder::open(
+    const Config& config) {
+  const auto turn = take_turn(config.state_dir);
+  if (!turn) return unusable(turn.error());
   const std::string folder = config.state_dir + "/" + group_component(config.name);
-  std::error_code fault;
-  fs::create_directories(folder, fault);
+  const auto own = open_own_folder(folder);
+  if (!own) return unusable(own.error());
+  static_cast<void>(::fchmod(own->get(), 0700));  // older versions let others look into it
   Locked lock = lock_folder(folder);
   if (lock.state == LockState::kHeld) {
-    return std::unexpected(fmt::format(
-        "a supervisor named '{}' is already running here; use another name or state directory",
-        config.name));
+    return std::unexpected(Refusal{
+        Refusal::Why::kNameIsTaken,
+        fmt::format("a supervisor named '{}' is already running here; use another name or state "
+                    "directory",
+                    config.name)});
   }
-  if (fault || lock.state == LockState::kFault) {
-    return std::unexpected(fmt::format("cannot write to the state directory {}: {}", folder,
-                                       fault ? fault.message() : std::strerror(errno)));
+  if (lock.state == LockState::kFault) {
+    return unusable(fmt::format("{}/lock: {}", folder, std::strerror(errno)));
   }
   LeftoverReport ignored;
   if (!clean_up(folder, boot_clock_now() + seconds(5), ignored)) {
-    return std::unexpected(
-        fmt::format("cannot kill processes of an earlier supervisor named '{}'", config.name));
+    return std::unexpected(Refusal{
+        Refusal::Why::kNameIsTaken,
+        fmt::format("cannot kill processes of an earlier supervisor named '{}'", config.name)});
   }
-  write_groups(folder, config.containment, config.name);
-  return SupervisorFolder(folder, std::move(lock.file));
+  std::string life = new_life();
+  // What is not on record could not be cleaned up after us.
+  if (!write_groups(folder, config.containment, work_folder_name(config.name, life))) {
+    return unusable(fmt::format("{}/groups: {}", folder, std::strerror(errno)));
+  }
+  return SupervisorFolder(folder, std::move(life), std::move(lock.file));
 }
 
 std::string SupervisorFolder::record_path(const std::string& worker) const {
@@ -238,7 +272,7 @@ std::string SupervisorFolder::record_path(const std::string& worker) const {
 }
 
 void SupervisorFolder::remove() {
-  const Fd turn = take_turn(fs::path(path_).parent_path().string());
+  const auto turn = take_turn(fs::path(path_).parent_path().string());
   for (const std::string& group : read_groups(path_)) remove_group(group);
   std::error_code ignored;
   fs::remove_all(path_, ignored);
@@ -246,13 +280,21 @@ void SupervisorFolder::remove() {
 }
 
 LeftoverReport kill_leftovers(const std::string& state_dir, Duration limit) {
-  const Fd turn = take_turn(state_dir);
   LeftoverReport report;
+  const auto turn = take_turn(state_dir);
+  if (!turn) {
+    report.refused = turn.error();
+    return report;
+  }
   const Instant until = boot_clock_now() + limit;
   std::error_code ignored;
   for (const std::string& name : folders_in(state_dir)) {
     const std::string folder = path_in(state_dir, name);
     if (::access((folder + "/lock").c_str(), F_OK) != 0) continue;  // not one of ours
+    if (const auto own = open_own_folder(folder); !own) {
+      report.refused = own.error();
+      continue;
+    }
     const Locked lock = lock_folder(folder);
     if (lock.state != LockState::kTaken) continue;
     if (clean_up(folder, until, report)) {

@@ -50,9 +50,9 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t kPieceBytesMax = 256 * 1024;
-constexpr Duration kCallLimit = seconds(10);
-constexpr Duration kRetryMin = millis(50);
-constexpr Duration kRetryMax = seconds(2);
+constexpr Duration kOutputCallLimit = seconds(10);
+constexpr Duration kOutputRetryMin = millis(50);
+constexpr Duration kOutputRetryMax = seconds(2);
 constexpr int kAnsweredOk = 2;
 
 }  // namespace
@@ -170,7 +170,7 @@ class LogShipper::Impl : public std::enable_shared_from_this<LogShipper::Impl> {
                               attempt.epoch.value, piece.offset);
     call.headers.emplace_back("Content-Type", "application/octet-stream");
     call.body = piece.data;
-    call.limit = kCallLimit;
+    call.limit = kOutputCallLimit;
     const auto size = static_cast<std::int64_t>(piece.data.size());
     output.allowed_at =
         std::max(output.allowed_at, now) +
@@ -194,7 +194,7 @@ class LogShipper::Impl : public std::enable_shared_from_this<LogShipper::Impl> {
     } else if (result && result->status / 100 == 4) {
       drop(it, result);
     } else {
-      wait_ = std::clamp(wait_ * 2, kRetryMin, kRetryMax);
+      wait_ = std::clamp(wait_ * 2, kOutputRetryMin, kOutputRetryMax);
       not_before_ = now + wait_;
       current_ = (current_ + 1) % clients_.size();
     }

@@ -30,7 +30,7 @@ struct WorkerOptions {
   // filled in by each process itself.
   WorkerInfo info;
   std::string state_dir;  // what has to be cleaned up after a kill -9 is recorded below it
-  std::string work_dir;   // files of tasks
+  std::string work_dir;   // files of tasks, in a folder for each worker
   Containment containment = Containment::kAuto;
 };
 
@@ -39,6 +39,7 @@ struct ProcessOptions {
   WorkerOptions worker;
   Incarnation incarnation;
   std::string supervisor;   // its name
+  std::string life;         // of the supervisor; see leftovers.h
   std::string record_path;  // see slot_record.h
   int news_fd = -1;         // to the supervisor, see spawn_worker.h; -1: there is none
   std::string program;      // this very program, to start task runners

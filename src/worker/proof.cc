@@ -15,9 +15,9 @@ namespace vortex::worker {
 
 namespace {
 
-constexpr Duration kCallLimit = seconds(2);
-constexpr Duration kRetryMin = millis(20);
-constexpr Duration kRetryMax = seconds(1);
+constexpr Duration kProofCallLimit = seconds(2);
+constexpr Duration kProofRetryMin = millis(20);
+constexpr Duration kProofRetryMax = seconds(1);
 
 }  // namespace
 
@@ -62,7 +62,7 @@ void ProofTeller::tell(Proof proof) {
 
 void ProofTeller::run() {
   std::unique_lock lock(guard_);
-  Duration wait = kRetryMin;
+  Duration wait = kProofRetryMin;
   for (;;) {
     changed_.wait(lock, [this] { return ending_ || !pending_.empty(); });
     if (pending_.empty()) return;
@@ -76,22 +76,22 @@ void ProofTeller::run() {
     const bool late = boot_clock_now() - first.since > config_.give_up_after || needless;
     if (over || late) {
       pending_.pop_front();
-      wait = kRetryMin;
+      wait = kProofRetryMin;
       continue;
     }
     changed_.wait_for(lock, std::chrono::microseconds(wait.us));
-    wait = std::min(wait * 2, kRetryMax);
+    wait = std::min(wait * 2, kProofRetryMax);
   }
 }
 
 bool ProofTeller::try_once(const Pending& pending) {
   net::ClientConfig client = config_.controllers[current_];
-  client.connect_limit = kCallLimit;
+  client.connect_limit = kProofCallLimit;
   net::Call call;
   call.method = net::Method::kPost;
   call.target = fmt::format("/api/workers/{}/exited", pending.proof.worker.text);
   call.body = proof_body(pending.proof);
-  call.limit = kCallLimit;
+  call.limit = kProofCallLimit;
   const CallResult result = net::send_and_wait(client, std::move(call));
   // 4xx: it was never registered, or the controller knows already; there is nothing to add.
   const bool answered = result && result->status < 500;

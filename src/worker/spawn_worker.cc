@@ -29,8 +29,8 @@ std::vector<std::string> arguments_of(const SpawnRequest& request, int news_fd) 
   all.insert(all.end(), request.arguments.begin(), request.arguments.end());
   all.insert(all.end(), {"--process", request.id.text, "--incarnation",
                          std::to_string(request.incarnation.value), "--record", request.record_path,
-                         "--supervisor", request.supervisor, "--machine", request.machine,
-                         "--news-fd", std::to_string(news_fd)});
+                         "--supervisor", request.supervisor, "--life", request.life, "--machine",
+                         request.machine, "--news-fd", std::to_string(news_fd)});
   return all;
 }
 

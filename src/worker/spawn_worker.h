@@ -36,6 +36,7 @@ struct SpawnRequest {
   Incarnation incarnation;
   std::string record_path;  // see slot_record.h
   std::string supervisor;   // its name
+  std::string life;         // of the supervisor
   Launcher launcher = Launcher::kSubprocess;
   std::string machine;  // the name of the host, which a container does not know
 };

@@ -1,11 +1,13 @@
 #include "worker/supervisor.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,7 +22,9 @@
 #include "worker/files.h"
 #include "worker/journal.h"
 #include "worker/leftovers.h"
+#include "worker/own_folder.h"
 #include "worker/proof.h"
+#include "worker/quiet_thread.h"
 #include "worker/slot/slot_record.h"
 #include "worker/spawn_worker.h"
 
@@ -63,6 +67,7 @@ constexpr Duration kCleanAgainAfter = millis(2);
 constexpr Duration kLongestWait = seconds(3600);
 // Beyond the time a worker may take to leave; then it is killed.
 constexpr Duration kPatience = seconds(5);
+constexpr Duration kRemoveLongest = seconds(2);
 
 constexpr SlotRecord::Cell kFirstProcess{.slot = 0, .role = SlotRecord::Role::kRunner};
 
@@ -102,6 +107,8 @@ class Supervisor {
   bool prepare();
   bool open_folder();
   bool record_containers();
+  void sweep();
+  void remove_files();
   void start_due();
   void start(Ward& ward);
   void wait_for_news();
@@ -128,6 +135,8 @@ class Supervisor {
   std::vector<std::unique_ptr<Ward>> wards_;
   Fd signals_;
   bool leaving_ = false;
+  std::thread sweeper_;  // removes files that workers of others have left
+  std::atomic<bool> sweeping_ = true;
   std::optional<Instant> kill_at_;
   std::uint64_t last_incarnation_ = 0;
 };
@@ -141,7 +150,14 @@ bool Supervisor::prepare() {
   sigaddset(&set, SIGCHLD);
   signals_ = Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!open_folder()) return false;
+  if (const auto work = open_own_folder(options_.worker.work_dir); !work) {
+    say(LogLevel::kError, "cannot use the work directory: " + work.error());
+    return false;
+  }
   const LeftoverReport left = kill_leftovers(options_.worker.state_dir);
+  if (!left.refused.empty()) {
+    say(LogLevel::kWarn, "not cleaning up after an earlier supervisor: " + left.refused);
+  }
   if (left.folders > 0) {
     say(LogLevel::kWarn, fmt::format("cleaned up after {} killed supervisor{}", left.folders,
                                      left.folders == 1 ? "" : "s"));
@@ -160,7 +176,8 @@ bool Supervisor::prepare() {
   journal_ = std::make_unique<Journal>(std::move(journal));
   for (std::uint32_t i = 1; i <= options_.count; ++i) {
     WorkerId id(fmt::format("{}-{}", options_.name, i));
-    WorkerGroup group(options_.worker.containment, {options_.name, id.text});
+    WorkerGroup group(options_.worker.containment,
+                      {work_folder_name(options_.name, folder_->life()), id.text});
     const bool contained = group.prepare();
     if (!contained && i == 1)
       say(LogLevel::kWarn, "no control groups available: using process trees");
@@ -168,6 +185,24 @@ bool Supervisor::prepare() {
         std::make_unique<Ward>(std::move(id), options_.worker.settings.worker, std::move(group)));
   }
   return launcher() == Launcher::kSubprocess || record_containers();
+}
+
+// Of killed supervisors, and of before the last start of the machine: that may be much.
+void Supervisor::sweep() {
+  sweeper_ = quiet_thread(
+      [this] { remove_all_work(options_.worker.work_dir, [this] { return !sweeping_.load(); }); });
+}
+
+// What takes long is left to the next supervisor.
+void Supervisor::remove_files() {
+  sweeping_ = false;
+  if (sweeper_.joinable()) sweeper_.join();
+  const Instant until = boot_clock_now() + kRemoveLongest;
+  for (const auto& ward : wards_) {
+    const std::string name = work_folder_name(group_component(ward->id.text), folder_->life());
+    remove_work(path_in(options_.worker.work_dir, name),
+                [until] { return boot_clock_now() > until; });
+  }
 }
 
 bool Supervisor::record_containers() {
@@ -194,8 +229,9 @@ bool Supervisor::open_folder() {
       folder_ = *std::move(folder);
       return true;
     }
-    if (options_.name_is_given || i > kNamesTried) {
-      say(LogLevel::kError, folder.error());
+    const bool taken = folder.error().why == SupervisorFolder::Refusal::Why::kNameIsTaken;
+    if (!taken || options_.name_is_given || i > kNamesTried) {
+      say(LogLevel::kError, folder.error().text);
       return false;
     }
     options_.name = fmt::format("{}.{}", wanted, i);
@@ -225,8 +261,8 @@ void Supervisor::start(Ward& ward) {
                    {},
                    {{"attempt", std::int64_t{ward.starts}}}});
   auto child = spawn_worker({options_.program, options_.arguments, ward.id, ward.incarnation,
-                             folder_->record_path(ward.id.text), options_.name, launcher(),
-                             options_.worker.info.machine.text},
+                             folder_->record_path(ward.id.text), options_.name, folder_->life(),
+                             launcher(), options_.worker.info.machine.text},
                             ward.group);
   if (!child) {
     say(LogLevel::kError, fmt::format("{}: {}", ward.id.text, child.error()));
@@ -431,6 +467,7 @@ bool Supervisor::all_over() const {
 
 int Supervisor::run() {
   if (!prepare()) return 1;
+  sweep();
   for (;;) {
     start_due();
     if (all_over()) break;
@@ -441,6 +478,7 @@ int Supervisor::run() {
   proofs_.reset();
   journal_.reset();
   for (const auto& ward : wards_) ward->group.remove();
+  remove_files();
   folder_->remove();
   if (leaving_) return 0;
   const bool left = std::ranges::all_of(wards_, [](const auto& ward) {

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
@@ -29,6 +28,7 @@
 #include "worker/checkpoints.h"
 #include "worker/executor.h"
 #include "worker/log_shipper.h"
+#include "worker/own_folder.h"
 #include "worker/slot/launch.h"
 #include "worker/slot/runner_messages.h"
 #include "worker/slot/slot_record.h"
@@ -110,7 +110,10 @@ class WorkerProcess {
 
   const Settings& settings() const { return options_.worker.settings; }
   const WorkerInfo& info() const { return options_.worker.info; }
-  std::string work_dir() const { return options_.worker.work_dir + "/" + info().id.text; }
+  std::string work_name() const {
+    return work_folder_name(group_component(info().id.text), options_.life);
+  }
+  std::string work_dir() const { return path_in(options_.worker.work_dir, work_name()); }
 
   ProcessOptions options_;
   OwnLog log_;
@@ -178,7 +181,7 @@ void WorkerProcess::start_executor() {
   config.work_dir = work_dir();
   config.kill_grace = settings().worker.kill_grace;
   config.containment = options_.worker.containment;
-  config.group = {options_.supervisor, info().id.text};
+  config.group = {work_folder_name(options_.supervisor, options_.life), info().id.text};
   config.record_path = options_.record_path;
   config.root = root_.get();
   config.fence = fence_.file();
@@ -238,7 +241,8 @@ std::string WorkerProcess::start_agent() {
   };
   hooks.renewed = [this](Instant until) { fence_.move_to(until); };
   // Another view of the record that the executor has made.
-  lives_ = SlotRecord::open(Fd(::open(options_.record_path.c_str(), O_RDWR | O_CLOEXEC)));
+  lives_ =
+      SlotRecord::open(Fd(::open(options_.record_path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC)));
   hooks.registering = [this](Incarnation life) {
     lives_.note_life(life);
     life_ = life.value;
@@ -288,8 +292,9 @@ void WorkerProcess::fetch_then_start(Launch launch, CheckpointRef uploaded) {
     shell_->tell(
         agent::ProcessCouldNotStart{attempt, 0, why, agent::ProcessCouldNotStart::Fault::kWorker});
   };
-  std::error_code ignored;
-  std::filesystem::create_directories(work_dir(), ignored);
+  // A task may have removed it since.
+  WorkFolder home(options_.worker.work_dir, work_name());
+  if (const auto there = home.ensure(); !there) return download.done(there.error());
   carrier_->fetch(std::move(download));
 }
 

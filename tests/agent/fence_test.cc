@@ -103,6 +103,15 @@ TEST_F(Fence, TaskThatWasLostWithItsRunnerIsReleasedWithAWord) {
   EXPECT_NE(std::get<Released>(sent.request.reports.at(0).body).message, "");
 }
 
+TEST_F(Fence, TaskWhoseOutputsTheWorkerCannotReadIsReleasedWithAWord) {
+  join();
+  run_task(attempt(1));
+  feed(ProcessExited{attempt(1), Killed{Killed::By::kWorkerFault}});
+  const auto sent = expect_report_of<Released>(attempt(1));
+  EXPECT_NE(std::get<Released>(sent.request.reports.at(0).body).message.find("outputs"),
+            std::string::npos);
+}
+
 TEST_F(Fence, TimeoutStaysATimeoutWhenTheRunnerHadToBeKilled) {
   join();
   run_task(attempt(1), seconds(1));

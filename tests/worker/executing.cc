@@ -156,6 +156,7 @@ std::string summary(const Told& told) {
   if (!told.exit) return "not over";
   if (const auto* killed = std::get_if<agent::Killed>(&*told.exit)) {
     if (killed->by == agent::Killed::By::kFence) return "fenced";
+    if (killed->by == agent::Killed::By::kWorkerFault) return "released";
     return killed->by == agent::Killed::By::kRunnerLoss ? "lost with its runner" : "killed";
   }
   if (const auto* completed = std::get_if<Completed>(&*told.exit)) {

@@ -1,11 +1,14 @@
 // The files through which a task talks, and its temporary folder.
 
+#include "worker/files.h"
+
 #include <filesystem>
 #include <fstream>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "tests/worker/executing.h"
 
@@ -189,7 +192,7 @@ TEST(TaskFiles, ProgressIsItsLastLine) {
 
 TEST(TaskFiles, TemporaryFolderIsEmptyForEveryTask) {
   Executing on;
-  const std::string list = "ls -A $VORTEX_TMPDIR; ls -A $VORTEX_TMPDIR/.. | grep -v ^removed-";
+  const std::string list = "ls -A $VORTEX_TMPDIR; ls -A $VORTEX_TMPDIR/..";
   on.run(shell(list));
   EXPECT_EQ(on.text(on.last), "tmp\n");
   on.run(shell("cd $VORTEX_TMPDIR; mkdir -p a/b; touch x a/b/y ../stray; mkdir ../folder"));
@@ -203,6 +206,103 @@ TEST(TaskFiles, TemporaryFolderIsEmptyForEveryTask) {
   on.run(shell(list));
   EXPECT_EQ(on.text(on.last), "tmp\n");
   EXPECT_TRUE(std::filesystem::exists(kept + "/mine")) << "what was moved away is not touched";
+}
+
+// What a task may do to the folder of its files, in $D, and what is still there afterwards.
+struct Vandal {
+  const char* name;
+  const char* script;
+};
+
+class VandalisedFiles : public testing::TestWithParam<Vandal> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    By, VandalisedFiles,
+    testing::Values(
+        Vandal{"Removal", "rm -rf $D"}, Vandal{"ItsOwnCopy", "mv $D $KEPT; mkdir $D"},
+        Vandal{"File", "rm -rf $D; echo x > $D"}, Vandal{"Pipe", "rm -rf $D; mkfifo $D"},
+        Vandal{"Link", "rm -rf $D; ln -s $KEPT $D"},
+        Vandal{"LinkAsTmp", "rm -rf $D/tmp; ln -s $KEPT $D/tmp"},
+        Vandal{"LinkAsOutputs", "ln -s $KEPT/precious $VORTEX_OUTPUTS; exit 1"},
+        Vandal{"Rights", "mkdir -p $D/tmp/a/b; touch $D/tmp/a/b/c; chmod 0 $D/tmp/a/b $D/tmp/a $D"},
+        Vandal{"RemovalOfAll", "rm -rf $(dirname $D)"},
+        Vandal{"LinkToAll", "mv $D/.. $D/../../away; ln -s away $D/../../tasks"},
+        Vandal{"FileForAll", "P=$(dirname $D); rm -rf $P; echo x > $P"},
+        Vandal{"OpenDoors", "chmod 777 $D $D/tmp"},
+        Vandal{"Mount", "mount -t tmpfs none $D 2>/dev/null || exit 0"},
+        Vandal{"MountOfOthers",
+               "mkdir $D/tmp/m; mount --bind $KEPT $D/tmp/m 2>/dev/null || exit 0"},
+        Vandal{"Frozen", "touch $D/tmp/f; chattr +i $D/tmp/f $D/tmp $D 2>/dev/null || exit 0"}),
+    [](const auto& of) { return of.param.name; });
+
+TEST_P(VandalisedFiles, AreNewForTheNextTask) {
+  Executing on(Containment::kAuto, [](ExecutorConfig& config) { config.slots = 1; });
+  const std::string kept = on.folder.path() + "/kept";
+  std::filesystem::create_directory(kept);
+  std::ofstream(kept + "/precious") << "{}";
+  on.run(shell("D=$(dirname $VORTEX_OUTPUTS); " + std::string(GetParam().script)),
+         [&](Launch& launch) { launch.env.emplace_back("KEPT", kept); });
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(
+        summary(on.run(shell("ls -A $(dirname $VORTEX_OUTPUTS); stat -c %a $VORTEX_TMPDIR; touch "
+                             "$VORTEX_TMPDIR/x && echo '{\"a\": 1}' > $VORTEX_OUTPUTS"),
+                       [](Launch& launch) { launch.outputs = {"a"}; })),
+        "completed {\"a\":1}");
+    EXPECT_EQ(on.text(on.last), "tmp\n700\n");
+  }
+  on.executor.reset();
+  EXPECT_TRUE(std::filesystem::exists(kept + "/precious")) << "a link or a mount was followed";
+}
+
+TEST(TaskFiles, TheFolderOfATaskThatIsOverIsRemovedHoweverItLooks) {
+  Executing on(Containment::kAuto, [](ExecutorConfig& config) { config.slots = 1; });
+  on.run(
+      shell("cd $VORTEX_TMPDIR; mkdir -p a/b/c d; touch a/b/c/x d/y; chmod 0 a/b d; "
+            "i=0; while [ $i -lt 300 ]; do mkdir deep; cd deep; i=$((i + 1)); done"));
+  on.run({"true"});
+  const std::string tasks = on.folder.path() + "/tasks";
+  EXPECT_TRUE(on.wait([&] { return names_in(tasks).size() == 1; })) << names_in(tasks).size();
+}
+
+TEST(TaskFiles, ADeclaredOutputInAFolderThatIsGoneSaysSo) {
+  Executing on;
+  EXPECT_THAT(
+      summary(on.run(shell("rm -rf $(dirname $VORTEX_OUTPUTS)"),
+                     [](Launch& launch) { launch.outputs = {"a"}; })),
+      HasSubstr("its output 'a' to $VORTEX_OUTPUTS: the directory was removed or replaced"));
+}
+
+TEST(TaskFiles, OutputsThatTheWorkerCannotReadReleaseTheTask) {
+  Executing on;
+  on.sink.hold_back = true;
+  const Attempt attempt = on.start(shell("echo '{\"a\": 1}' > $VORTEX_OUTPUTS"));
+  ASSERT_TRUE(on.wait([&] { return on.sink.waiting.size() == 1; }));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 3, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  on.sink.waiting[0]();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  on.sink.hold_back = false;
+  EXPECT_EQ(summary(on.wait_over(attempt)), "released");
+  EXPECT_THAT(on.notices, testing::Contains(HasSubstr("the outputs cannot be read: Too many")));
+  EXPECT_EQ(summary(on.run({"true"})), "completed ") << "the slot is as good as before";
+}
+
+TEST(TaskFiles, AWorkFolderThatCannotBeMadeIsNotTheTasksFault) {
+  const TempFolder outer;
+  const std::string base = outer.path() + "/base";
+  Executing on(Containment::kAuto, [&](ExecutorConfig& config) {
+    config.slots = 1;
+    config.work_dir = base + "/w";
+  });
+  on.run(shell("rm -rf " + base + "; touch " + base));
+  const Told& told = on.run({"true"});
+  ASSERT_TRUE(told.could_not_start);
+  EXPECT_EQ(told.could_not_start->fault, agent::ProcessCouldNotStart::Fault::kWorker);
+  EXPECT_THAT(told.could_not_start->message, HasSubstr(base));
+  std::filesystem::remove(base);
+  EXPECT_EQ(summary(on.run({"true"})), "completed ");
 }
 
 }  // namespace

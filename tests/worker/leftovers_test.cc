@@ -14,12 +14,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "tests/worker/executing.h"
 #include "tests/worker/other_worker.h"
+#include "worker/own_folder.h"
 #include "worker/proof.h"
 #include "worker/slot/process_tree.h"
 #include "worker/slot/slot_record.h"
@@ -89,13 +91,61 @@ TEST_P(Leftovers, AreKilledWhenASupervisorOfTheSameNameStarts) {
       .state_dir = state.path(), .name = "test-helper", .containment = GetParam()};
   const auto refused = SupervisorFolder::open(config);
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error(), HasSubstr("already running"));
+  EXPECT_THAT(refused.error().text, HasSubstr("already running"));
   kill_all_at_once(worker, ids.runners);
   auto folder = SupervisorFolder::open(config);
-  ASSERT_TRUE(folder) << folder.error();
+  ASSERT_TRUE(folder) << folder.error().text;
   EXPECT_TRUE(wait_gone(ids.all(), seconds(2)));
   folder->remove();
   EXPECT_TRUE(std::filesystem::is_empty(state.path()));
+}
+
+TEST_P(Leftovers, OfASupervisorOfTheSameNameElsewhereAreNotReached) {
+  const TempFolder state;
+  const TempFolder elsewhere;
+  const char* script = "sh -c 'echo $$; exec sleep 1000' & echo $$; wait";
+  OtherWorker dead(GetParam(), state.path(), script);
+  OtherWorker alive(GetParam(), elsewhere.path(), script);
+  const auto ids = dead.processes(6);
+  const auto others = alive.processes(6);
+  ASSERT_EQ(others.all().size(), 6U);
+  kill_all_at_once(dead, ids.runners);
+  EXPECT_EQ(kill_leftovers(state.path()).folders, 1U);
+  EXPECT_TRUE(wait_gone(ids.all(), seconds(2)));
+  for (const pid_t pid : others.all()) EXPECT_FALSE(is_gone(pid)) << pid;
+  kill_all_at_once(alive, others.runners);
+  EXPECT_EQ(kill_leftovers(elsewhere.path()).folders, 1U);
+  EXPECT_TRUE(wait_gone(others.all(), seconds(2)));
+}
+
+TEST(ForgedState, KillsNobody) {
+  const TempFolder state;
+  const std::string folder = state.path() + "/gone";
+  const pid_t victim = ::fork();
+  if (victim == 0) {
+    for (;;) ::pause();
+  }
+  {
+    ASSERT_TRUE(open_own_folder(folder));
+    std::ofstream(folder + "/lock") << "";
+    auto record = SlotRecord::create({.path = folder + "/w.slots", .slots = 1, .work_dir = "/w"});
+    ASSERT_TRUE(record) << record.error();
+    record->set({.slot = 0, .role = SlotRecord::Role::kRunner},
+                {.pid = victim, .from = {}, .until = boot_clock_now()});
+  }
+  ::chmod(state.path().c_str(), 0777);
+  EXPECT_THAT(kill_leftovers(state.path()).refused, HasSubstr("other users can write"));
+  EXPECT_THAT(SupervisorFolder::open({.state_dir = state.path(), .name = "new"}).error().text,
+              HasSubstr("cannot use the state directory"));
+  ::chmod(state.path().c_str(), 0700);
+  ::chmod(folder.c_str(), 0777);
+  EXPECT_THAT(kill_leftovers(state.path()).refused, HasSubstr(folder));
+  ::chmod(folder.c_str(), 0700);
+  ::chmod((folder + "/w.slots").c_str(), 0666);
+  EXPECT_EQ(kill_leftovers(state.path()).processes, 0U);
+  EXPECT_FALSE(is_gone(victim));
+  ::kill(victim, SIGKILL);
+  ::waitpid(victim, nullptr, 0);
 }
 
 TEST(SlotRecordFile, NamesProcessesOfThisBootOnly) {

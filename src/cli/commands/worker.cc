@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/arguments.h"
@@ -19,6 +20,7 @@
 #include "cli/commands/commands.h"
 #include "cli/logger.h"
 #include "codec/units.h"
+#include "net/socket.h"
 #include "worker/supervisor.h"
 #include "worker/worker_process.h"
 
@@ -48,6 +50,7 @@ struct WorkerFlags {
   std::uint64_t incarnation = 0;
   std::string record_path;
   std::string supervisor;
+  std::string life;
   std::string machine;
   int news_fd = -1;
 };
@@ -58,17 +61,37 @@ std::string host_name() {
   return name;
 }
 
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+// A folder of the user's own that no other user can prepare; `otherwise` below the home.
+std::string below_home(const char* xdg, const char* otherwise) {
+  if (const std::string base = variable(xdg); base.starts_with('/')) return base + "/vortex";
+  const std::string home = variable("HOME");
+  return home.starts_with('/') ? fmt::format("{}/{}/vortex", home, otherwise) : std::string();
+}
+
 // Where what must survive a kill -9, but not a reboot, is kept.
 std::string default_state_dir() {
   if (::geteuid() == 0 && ::access("/run", W_OK) == 0) return "/run/vortex";
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  if (runtime != nullptr && ::access(runtime, W_OK) == 0) return std::string(runtime) + "/vortex";
-  return fmt::format("/tmp/vortex-{}", ::geteuid());
+  const std::string runtime = variable("XDG_RUNTIME_DIR");
+  if (!runtime.empty() && ::access(runtime.c_str(), W_OK) == 0) return runtime + "/vortex";
+  const std::string own = below_home("XDG_STATE_HOME", ".local/state");
+  return own.empty() ? fmt::format("/tmp/vortex-{}", ::geteuid()) : own;
 }
 
 std::string default_work_dir() {
-  const char* tmp = std::getenv("TMPDIR");
-  return fmt::format("{}/vortex-work-{}", tmp == nullptr ? "/tmp" : tmp, ::geteuid());
+  struct stat seen{};
+  const std::string tmp = variable("TMPDIR");
+  if (!tmp.empty() && ::stat(tmp.c_str(), &seen) == 0 && seen.st_uid == ::geteuid() &&
+      (seen.st_mode & (S_IWGRP | S_IWOTH)) == 0) {
+    return tmp + "/vortex-work";
+  }
+  if (::geteuid() == 0 && ::access("/var/lib", W_OK) == 0) return "/var/lib/vortex/work";
+  const std::string own = below_home("XDG_CACHE_HOME", ".cache");
+  return own.empty() ? fmt::format("/tmp/vortex-work-{}", ::geteuid()) : own + "/work";
 }
 
 // "gpu=a100"; unset: told to the user.
@@ -139,6 +162,7 @@ bool find_folders(const WorkerFlags& flags, worker::WorkerOptions& options) {
   options.state_dir = flags.state_dir.empty() ? default_state_dir() : flags.state_dir;
   options.work_dir = flags.work_dir.empty() ? default_work_dir() : flags.work_dir;
   options.work_dir = std::filesystem::absolute(options.work_dir, fault).lexically_normal().string();
+  if (options.work_dir.size() > 1 && options.work_dir.ends_with('/')) options.work_dir.pop_back();
   std::string& root = options.settings.worker.container_root;
   if (root.empty()) return true;
   const auto whole = std::filesystem::canonical(root, fault);
@@ -177,8 +201,7 @@ std::optional<worker::WorkerOptions> worker_options(const Context& context,
   for (net::ClientConfig& client : options.controllers) {
     client.user_timeout = options.settings.worker.tcp_user_timeout;
   }
-  const net::Endpoint& first = options.controllers.front().endpoint;
-  options.url = fmt::format("http://{}:{}", first.host, first.port);
+  options.url = net::url_of(options.controllers.front().endpoint);
   WorkerInfo& info = options.info;
   // In a container the host has the name of the worker.
   info.machine = MachineId(flags.machine.empty() ? host_name() : flags.machine);
@@ -215,6 +238,7 @@ ExitCode run_process(const WorkerFlags& flags, worker::WorkerOptions options) {
   process.incarnation = {flags.incarnation};
   process.record_path = flags.record_path;
   process.supervisor = flags.supervisor;
+  process.life = flags.life;
   process.news_fd = flags.news_fd;
   return static_cast<ExitCode>(worker::run_worker_process(std::move(process), lines_to(logger)));
 }
@@ -238,7 +262,19 @@ ExitCode supervise(const Context& context, const WorkerFlags& flags,
   return static_cast<ExitCode>(worker::run_supervisor(std::move(supervisor)));
 }
 
+// Tasks inherit what the worker trusts, but not the directory that a relative path starts in.
+void make_trust_absolute() {
+  for (const char* name : {"SSL_CERT_FILE", "SSL_CERT_DIR"}) {
+    const std::string path = variable(name);
+    std::error_code fault;
+    if (path.empty() || path.starts_with('/')) continue;
+    const auto whole = std::filesystem::absolute(path, fault);
+    if (!fault) ::setenv(name, whole.c_str(), 1);
+  }
+}
+
 ExitCode work(const Context& context, const WorkerFlags& flags) {
+  make_trust_absolute();
   auto options = worker_options(context, flags);
   if (!options) return ExitCode::kInvalid;
   block_signals();
@@ -251,6 +287,7 @@ void add_hidden(CommandSpec command, WorkerFlags& flags) {
   command.option("--incarnation", flags.incarnation).hidden();
   command.option("--record", flags.record_path).hidden();
   command.option("--supervisor", flags.supervisor).hidden();
+  command.option("--life", flags.life).hidden();
   command.option("--machine", flags.machine).hidden();
   command.option("--news-fd", flags.news_fd).hidden();
 }

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <limits>
 #include <utility>
 
@@ -210,11 +209,19 @@ bool is_stopped(pid_t pid) {
 
 }  // namespace
 
-void SlotHost::remove_folder(std::string folder) {
+void SlotHost::remove(Fd parent, std::string name) {
   if (!janitor) janitor.emplace(1);
-  asio::post(*janitor, [folder = std::move(folder)] {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
+  auto shared = std::make_shared<Fd>(std::move(parent));
+  asio::post(*janitor, [this, shared, name = std::move(name)] {
+    const auto done = remove_tree(shared->get(), name, [this] { return closing.load(); });
+    if (done || done.error() == ECANCELED) return;
+    asio::post(io, [weak = self, name, error = done.error()] {
+      const auto host = weak.lock();
+      if (!host) return;
+      host->config.notice(LogLevel::kWarn,
+                          fmt::format("cannot remove {} of an earlier task: {}; remove it by hand",
+                                      path_in(host->home.path(), name), std::strerror(error)));
+    });
   });
 }
 
@@ -254,6 +261,12 @@ void Slot::start(Launch launch) {
 std::optional<Slot::Fault> Slot::begin() {
   if (auto fault = begin_runner()) return fault;
   SlotTask& task = *task_;
+  const auto prepared = task.launch.checkpoint_file.empty()
+                            ? files_->prepare(task.launch.checkpoint)
+                            : files_->prepare_with_file(task.launch.checkpoint_file);
+  if (!prepared) {
+    return Fault{EIO, "cannot create the files of the task: " + prepared.error()};
+  }
   const StartParts parts{.argv = task.launch.argv,
                          .workdir = task.launch.workdir,
                          .inherited = host_.environment,
@@ -261,14 +274,6 @@ std::optional<Slot::Fault> Slot::begin() {
                          .ours = files_->environment()};
   if (auto fine = write_texts(parts, texts_); !fine) {
     return Fault{EINVAL, std::move(fine.error()), Whose::kTask};
-  }
-  const auto prepared = task.launch.checkpoint_file.empty()
-                            ? files_->prepare(task.launch.checkpoint)
-                            : files_->prepare_with_file(task.launch.checkpoint_file);
-  if (!prepared) {
-    return Fault{prepared.error(),
-                 fmt::format("cannot write the files of the task in {}: {}", host_.config.work_dir,
-                             std::strerror(prepared.error()))};
   }
   host_.notice_limits(group_.limit(task.launch.resources));
   if (task.launch.resources.memory_bytes > 0) {
@@ -286,12 +291,12 @@ std::optional<Slot::Fault> Slot::begin() {
 std::optional<Slot::Fault> Slot::begin_runner() {
   const ExecutorConfig& config = host_.config;
   if (!files_) {
-    auto files = SlotFiles::open(
-        {.folder = fmt::format("{}/slot-{}", config.work_dir, number_),
-         .checkpoint_bytes_max = config.checkpoint_bytes_max,
-         .remove_folder = [&host = host_](std::string f) { host.remove_folder(std::move(f)); }});
-    if (!files) return Fault{EIO, "cannot create the files of the task: " + files.error()};
-    files_.emplace(std::move(*files));
+    files_.emplace(SlotFiles::Config{.home = host_.home,
+                                     .name = fmt::format("slot-{}", number_),
+                                     .checkpoint_bytes_max = config.checkpoint_bytes_max,
+                                     .remove = [&host = host_](Fd parent, std::string name) {
+                                       host.remove(std::move(parent), std::move(name));
+                                     }});
     buffer_.resize(kReadBytes);
     if (config.containment == Containment::kAuto) {
       group_ =

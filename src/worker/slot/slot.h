@@ -9,6 +9,7 @@
 // a loss like any other. Each task ends with exactly one call of `ended`, when the slot is idle
 // again. Executor's thread.
 
+#include <atomic>
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -105,9 +106,12 @@ struct SlotHost {
   bool told_of_limits = false;
   std::string told_fault = {};
   std::map<TaskId, std::uint32_t> runner_losses = {};  // of tasks that lost theirs here
-  std::optional<boost::asio::thread_pool> janitor;     // removes folders; made when it is needed
+  std::weak_ptr<SlotHost> self = {};
+  WorkFolder home = {};                                  // where the files of tasks are
+  std::optional<boost::asio::thread_pool> janitor = {};  // removes folders; made when it is needed
+  std::atomic<bool> closing = false;                     // what is left is removed by others
 
-  void remove_folder(std::string folder);
+  void remove(Fd parent, std::string name);
   void notice_limits(const std::string& text);
   void notice_fault(const std::string& text);  // of this worker; the same one only once in a row
   // A runner was lost under this task. True: so often that the task must have had a hand in it.

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <set>
 
@@ -30,7 +29,7 @@ constexpr const char* kOutputs = "outputs";
 constexpr const char* kCheckpoint = SlotFiles::kCheckpointName;
 constexpr const char* kProgress = "progress";
 constexpr const char* kTmp = "tmp";
-constexpr std::string_view kRemoved = "removed-";  // being removed by another thread
+constexpr int kFolderNamesTried = 1000;
 
 std::string system_fault(const std::string& what) {
   return fmt::format("{}: {}", what, std::strerror(errno));
@@ -99,87 +98,92 @@ std::optional<Progress> read_progress(std::string_view line) {
 
 }  // namespace
 
-std::expected<SlotFiles, std::string> SlotFiles::open(Config config) {
-  SlotFiles files;
-  std::error_code fault;
-  // What an earlier worker left here is of no use to anybody.
-  std::filesystem::remove_all(config.folder, fault);
-  std::filesystem::create_directories(config.folder, fault);
-  // What tasks say to the controller is nobody else's business on this host.
-  if (!fault) ::chmod(config.folder.c_str(), 0700);
-  if (fault) return std::unexpected(config.folder + ": " + fault.message());
-  files.config_ = std::move(config);
-  const std::string& folder = files.config_.folder;
-  files.folder_.reset(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!files.folder_ || !files.make_tmp()) return std::unexpected(system_fault(folder));
-  files.names_ = {{"VORTEX_OUTPUTS", folder + "/" + kOutputs},
-                  {"VORTEX_CHECKPOINT", folder + "/" + kCheckpoint},
-                  {"VORTEX_PROGRESS", folder + "/" + kProgress},
-                  {"VORTEX_TMPDIR", folder + "/" + kTmp}};
-  return files;
+std::optional<SlotFiles::FolderStamp> SlotFiles::stamp_at(int parent, const char* path) {
+  struct stat now{};
+  if (::fstatat(parent, path, &now, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+  return FolderStamp{.device = now.st_dev,
+                     .inode = now.st_ino,
+                     .mode = now.st_mode,
+                     .changed_ns = now.st_ctim.tv_sec * 1'000'000'000 + now.st_ctim.tv_nsec};
 }
 
-bool SlotFiles::make_tmp() {
-  if (::mkdirat(folder_.get(), kTmp, 0700) != 0) return false;
-  tmp_.reset(::openat(folder_.get(), kTmp, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat made{};
-  if (!tmp_ || ::fstat(tmp_.get(), &made) != 0) return false;
-  tmp_inode_ = made.st_ino;
-  return true;
+// A name that was never used here: what an earlier task has left cannot be in its way.
+std::expected<void, std::string> SlotFiles::make_folder() {
+  if (auto home = config_.home.ensure(); !home) return home;
+  std::expected<Fd, int> made = std::unexpected(EEXIST);
+  for (int tries = 0; !made && made.error() == EEXIST && tries < kFolderNamesTried; ++tries) {
+    name_ = made_ == 0 ? config_.name : fmt::format("{}.{}", config_.name, made_);
+    ++made_;
+    made = make_folder_in(config_.home.fd(), name_);
+  }
+  path_ = path_in(config_.home.path(), name_);
+  const auto fault = [this](int error) {
+    return std::unexpected(fmt::format("{}: {}", path_, std::strerror(error)));
+  };
+  if (!made) return fault(made.error());
+  auto tmp = make_folder_in(made->get(), kTmp);
+  parent_.reset(::fcntl(config_.home.fd(), F_DUPFD_CLOEXEC, 0));
+  if (!tmp || !parent_) return fault(tmp ? errno : tmp.error());
+  folder_ = *std::move(made);
+  tmp_ = *std::move(tmp);
+  folder_new_ = stamp_at(AT_FDCWD, path_.c_str());
+  tmp_new_ = stamp_at(folder_.get(), kTmp);
+  names_ = {{"VORTEX_OUTPUTS", path_in(path_, kOutputs)},
+            {"VORTEX_CHECKPOINT", path_in(path_, kCheckpoint)},
+            {"VORTEX_PROGRESS", path_in(path_, kProgress)},
+            {"VORTEX_TMPDIR", path_in(path_, kTmp)}};
+  return {};
 }
 
-std::expected<void, int> SlotFiles::prepare(std::string_view checkpoint) {
+void SlotFiles::retire() {
+  tmp_.reset();
+  folder_.reset();
+  if (parent_) config_.remove(std::move(parent_), name_);
+  parent_.reset();
+}
+
+std::expected<void, std::string> SlotFiles::prepare(std::string_view checkpoint) {
   progress_told_.reset();
   checkpoint_told_.reset();
   checkpoint_seen_.reset();
   no_file_told_ = false;
-  if (!tmp_ && !make_tmp()) return std::unexpected(errno);
+  if (!folder_ || !is_untouched()) {
+    retire();
+    if (auto made = make_folder(); !made) return made;
+  }
   if (checkpoint.empty()) return {};
-  const Fd file(
-      ::openat(folder_.get(), kCheckpoint, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!file || !write_all(file.get(), checkpoint)) return std::unexpected(errno);
-  checkpoint_told_ = stamp_of(kCheckpoint);
-  return {};
-}
-
-std::expected<void, int> SlotFiles::prepare_with_file(const std::string& path) {
-  if (auto done = prepare({}); !done) return done;
-  if (::renameat(AT_FDCWD, path.c_str(), folder_.get(), kCheckpoint) != 0) {
-    return std::unexpected(errno);
+  const Fd file(::openat(folder_.get(), kCheckpoint,
+                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file || !write_all(file.get(), checkpoint)) {
+    return std::unexpected(system_fault(path_in(path_, kCheckpoint)));
   }
   checkpoint_told_ = stamp_of(kCheckpoint);
   return {};
 }
 
-// Removes whatever the task made of one of its files. A folder goes the way of the temporary one.
-void SlotFiles::remove_file(const char* name) {
-  if (::unlinkat(folder_.get(), name, 0) == 0 || errno == ENOENT) return;
-  const std::string away = fmt::format("{}{}", kRemoved, removed_++);
-  if (::renameat(folder_.get(), name, folder_.get(), away.c_str()) != 0) return;
-  config_.remove_folder(config_.folder + "/" + away);
+std::expected<void, std::string> SlotFiles::prepare_with_file(const std::string& path) {
+  if (auto done = prepare({}); !done) return done;
+  if (::renameat(AT_FDCWD, path.c_str(), folder_.get(), kCheckpoint) != 0) {
+    return std::unexpected(system_fault(path));
+  }
+  checkpoint_told_ = stamp_of(kCheckpoint);
+  return {};
 }
 
+// Nothing is in the folders, they are where they were, and nobody has changed their rights. The
+// time of the last change alone would not do: it is as coarse as the kernel's clock ticks.
 bool SlotFiles::is_untouched() const {
-  return listing_bytes(folder_.get()) == kDotsBytes + kShortBytes && tmp_is_untouched();
-}
-
-// Looked into only when it is still ours: the task may have moved it to where it wants to keep it.
-bool SlotFiles::tmp_is_untouched() const {
-  struct stat now{};
-  return tmp_ && ::fstatat(folder_.get(), kTmp, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
-         now.st_ino == tmp_inode_ && S_ISDIR(now.st_mode) &&
+  return folder_ && tmp_ && stamp_at(AT_FDCWD, path_.c_str()) == folder_new_ &&
+         stamp_at(folder_.get(), kTmp) == tmp_new_ &&
+         listing_bytes(folder_.get()) == kDotsBytes + kShortBytes &&
          listing_bytes(tmp_.get()) == kDotsBytes;
 }
 
+// Now and not before the next task: what is large goes soon. If no new one can be made, the next
+// task says so.
 void SlotFiles::clean_up() {
-  // All of it: a task that replaces whole files has names of its own for them.
-  for (const std::string& name : names_in(config_.folder)) {
-    if (name != kTmp && !name.starts_with(kRemoved)) remove_file(name.c_str());
-  }
-  if (tmp_is_untouched()) return;
-  remove_file(kTmp);
-  tmp_.reset();
-  make_tmp();
+  retire();
+  static_cast<void>(make_folder());
 }
 
 std::optional<SlotFiles::FileStamp> SlotFiles::stamp_of(const char* name) const {
@@ -191,12 +195,20 @@ std::optional<SlotFiles::FileStamp> SlotFiles::stamp_of(const char* name) const 
                    .changed_ns = now.st_mtim.tv_sec * 1'000'000'000 + now.st_mtim.tv_nsec};
 }
 
-std::optional<std::string> SlotFiles::read_whole(const char* name, std::size_t bytes_max) const {
+// The error is an errno; ENOTSUP: it is no regular file, EFBIG: it is too large.
+std::expected<std::string, int> SlotFiles::read_whole(const char* name,
+                                                      std::size_t bytes_max) const {
   const Fd file(::openat(folder_.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat now{};
-  if (!file || ::fstat(file.get(), &now) != 0 || !S_ISREG(now.st_mode)) return std::nullopt;
-  if (static_cast<std::size_t>(now.st_size) > bytes_max) return std::nullopt;
-  return read_from(file.get(), 0, static_cast<std::size_t>(now.st_size));
+  if (!file || ::fstat(file.get(), &now) != 0) return std::unexpected(errno);
+  if (!S_ISREG(now.st_mode)) return std::unexpected(ENOTSUP);
+  const auto size = static_cast<std::size_t>(now.st_size);
+  if (size > bytes_max) return std::unexpected(EFBIG);
+  errno = 0;
+  std::string text = read_from(file.get(), 0, size);
+  // None of its processes is left that could have made it shorter meanwhile.
+  if (text.size() < size) return std::unexpected(errno == 0 ? EIO : errno);
+  return text;
 }
 
 std::optional<std::string> SlotFiles::read_end(const char* name, std::size_t bytes_max) const {
@@ -251,22 +263,31 @@ std::optional<SlotFiles::NewCheckpoint> SlotFiles::new_checkpoint(Moment moment)
   return fresh;
 }
 
-std::expected<std::string, std::string> SlotFiles::outputs() const {
+std::expected<std::string, SlotFiles::OutputsFault> SlotFiles::outputs() const {
+  const auto by_task = [](std::string text) {
+    return std::unexpected(OutputsFault{Whose::kTask, std::move(text)});
+  };
   struct stat now{};
   if (::fstatat(folder_.get(), kOutputs, &now, AT_SYMLINK_NOFOLLOW) != 0) return {};
-  if (!S_ISREG(now.st_mode)) return std::unexpected("the outputs are not a regular file");
+  if (!S_ISREG(now.st_mode)) return by_task("the outputs are not a regular file");
   if (static_cast<std::size_t>(now.st_size) > kOutputsBytesMax) {
-    return std::unexpected(fmt::format("the outputs have {} bytes; the maximum is {}", now.st_size,
-                                       size_text(kOutputsBytesMax)));
+    return by_task(fmt::format("the outputs have {} bytes; the maximum is {}", now.st_size,
+                               size_text(kOutputsBytesMax)));
   }
   const auto text = read_whole(kOutputs, kOutputsBytesMax);
-  if (!text) return std::unexpected("the outputs cannot be read");
+  if (!text) {
+    // The task may have taken our right to read it; all else is between us and the machine.
+    const bool forbidden = text.error() == EACCES || text.error() == EPERM;
+    return std::unexpected(
+        OutputsFault{forbidden ? Whose::kTask : Whose::kWorker,
+                     fmt::format("the outputs cannot be read: {}", std::strerror(text.error()))});
+  }
   if (text->empty()) return {};
   auto compact = codec::compact_object(*text);
   if (compact) return std::move(*compact);
   const codec::Problem& first = compact.error().front();
-  return std::unexpected(fmt::format("the outputs are not a JSON object: line {}, column {}: {}",
-                                     first.line, first.column, first.message));
+  return by_task(fmt::format("the outputs are not a JSON object: line {}, column {}: {}",
+                             first.line, first.column, first.message));
 }
 
 std::optional<std::string> complain_of_missing(const std::string& outputs,

@@ -1,10 +1,11 @@
 #pragma once
 // The files through which a task talks: outputs, checkpoint, progress and a folder of its own for
-// temporary files. One set per slot, used again by one task after another.
+// temporary files.
 //
-// A task may do anything to its files (remove, replace, make a pipe of them): only regular files up
-// to a limit are read, nothing here waits for one, and before the next task all is as new. Emptying
-// a large temporary folder is left to another thread. On the executor's thread.
+// A task may do anything to its files and to the folders they are in (remove, replace, make a pipe
+// or a link of them): only regular files up to a limit are read, nothing here waits for one or
+// follows a link, and the next attempt has a new folder. One that was not touched is as good as
+// new and is used again. Removing is left to another thread. On the executor's thread.
 
 #include <cstdint>
 #include <expected>
@@ -19,6 +20,7 @@
 
 #include "model/sync.h"
 #include "worker/files.h"
+#include "worker/own_folder.h"
 
 namespace vortex::worker {
 
@@ -29,17 +31,18 @@ class SlotFiles {
   static constexpr const char* kCheckpointName = "checkpoint";
 
   struct Config {
-    std::string folder;                                     // made when it is not there
-    std::size_t checkpoint_bytes_max = 64 * 1024;           // read at once; a larger one is opened
-    std::function<void(std::string folder)> remove_folder;  // somewhere else, when there is time
+    WorkFolder& home;                              // the worker's, in which folders are made
+    std::string name;                              // of the first folder; others have a number too
+    std::size_t checkpoint_bytes_max = 64 * 1024;  // read at once; a larger one is opened
+    // Removes what has this name, somewhere else and when there is time.
+    std::function<void(Fd parent, std::string name)> remove;
   };
-  // The error is a sentence for people.
-  static std::expected<SlotFiles, std::string> open(Config config);
+  explicit SlotFiles(Config config) : config_(std::move(config)) {}
 
-  // Before a task. The error is an errno.
-  std::expected<void, int> prepare(std::string_view checkpoint);
+  // Before a task. The error is for people, and a fault of the worker.
+  std::expected<void, std::string> prepare(std::string_view checkpoint);
   // The same with a file that becomes the checkpoint.
-  std::expected<void, int> prepare_with_file(const std::string& path);
+  std::expected<void, std::string> prepare_with_file(const std::string& path);
   // After a task, when none of its processes is left.
   void clean_up();
   // The task has left nothing here: nothing to read and nothing to clean up. Most tasks.
@@ -65,7 +68,14 @@ class SlotFiles {
   // What new_checkpoint gave was not taken: it is new again.
   void checkpoint_again() { checkpoint_told_.reset(); }
   // Empty: none was written. The error is a sentence for people.
-  std::expected<std::string, std::string> outputs() const;
+  enum class Whose : std::uint8_t { kTask, kWorker };
+  struct OutputsFault {
+    Whose whose = Whose::kTask;
+    std::string text;
+  };
+  std::expected<std::string, OutputsFault> outputs() const;
+  // Whether the folder of this attempt is still where its variables say.
+  bool is_in_place() const { return folder_ && leads_to(path_, folder_.get()); }
 
  private:
   // How a file looked: whoever changes it changes this.
@@ -75,20 +85,31 @@ class SlotFiles {
     std::int64_t changed_ns = 0;
     friend bool operator==(const FileStamp&, const FileStamp&) = default;
   };
-  SlotFiles() = default;
+  // What a folder is and what was last done to it.
+  struct FolderStamp {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    std::uint32_t mode = 0;
+    std::int64_t changed_ns = 0;
+    friend bool operator==(const FolderStamp&, const FolderStamp&) = default;
+  };
+  static std::optional<FolderStamp> stamp_at(int parent, const char* path);
   std::optional<FileStamp> stamp_of(const char* name) const;
-  std::optional<std::string> read_whole(const char* name, std::size_t bytes_max) const;
+  std::expected<std::string, int> read_whole(const char* name, std::size_t bytes_max) const;
   std::optional<std::string> read_end(const char* name, std::size_t bytes_max) const;
-  void remove_file(const char* name);
-  bool make_tmp();
-  bool tmp_is_untouched() const;
+  std::expected<void, std::string> make_folder();
+  void retire();
 
   Config config_;
   std::vector<std::pair<std::string, std::string>> names_;
+  std::string name_;  // of the folder
+  std::string path_;
+  Fd parent_;
   Fd folder_;
   Fd tmp_;
-  std::uint64_t tmp_inode_ = 0;
-  std::uint64_t removed_ = 0;
+  std::optional<FolderStamp> folder_new_;  // how they were when they were made
+  std::optional<FolderStamp> tmp_new_;
+  std::uint64_t made_ = 0;
   std::optional<FileStamp> progress_told_;
   std::optional<FileStamp> checkpoint_told_;
   std::optional<FileStamp> checkpoint_seen_;

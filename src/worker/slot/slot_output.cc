@@ -243,13 +243,19 @@ agent::Input Slot::result_of(SlotTask& task) {
     return agent::ProcessExited{attempt,
                                 starved ? out_of_memory(status, limit) : failure_of(status)};
   }
-  std::expected<std::string, std::string> outputs;
+  std::expected<std::string, SlotFiles::OutputsFault> outputs;
   if (task.wrote_files) outputs = files_->outputs();
+  if (!outputs && outputs.error().whose == SlotFiles::Whose::kWorker) {
+    host_.config.notice(LogLevel::kWarn,
+                        fmt::format("{}: {}", to_text(attempt.task), outputs.error().text));
+    return agent::ProcessExited{attempt, agent::Killed{agent::Killed::By::kWorkerFault}};
+  }
   if (!outputs) {
-    return agent::ProcessExited{attempt,
-                                Failed{Failed::Cause::kExitCode, 0, std::move(outputs.error())}};
+    return agent::ProcessExited{
+        attempt, Failed{Failed::Cause::kExitCode, 0, std::move(outputs.error().text)}};
   }
   if (auto complaint = complain_of_missing(*outputs, task.launch.outputs)) {
+    if (!files_->is_in_place()) *complaint += ": the directory was removed or replaced";
     return agent::ProcessExited{attempt,
                                 Failed{Failed::Cause::kExitCode, 0, *std::move(complaint)}};
   }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "worker/files.h"
+#include "worker/own_folder.h"
 #include "worker/slot/process_tree.h"
 
 namespace vortex::worker {
@@ -129,7 +130,7 @@ std::expected<SlotRecord, std::string> SlotRecord::create(const Config& config) 
   }
   // Made whole under another name: a reader never finds half a head.
   const std::string draft = config.path + ".new";
-  Fd file(::open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  Fd file = open_own_file(draft, O_RDWR | O_TRUNC);
   if (!file) return fault();
   const std::uint32_t entries = entries_for(config.slots);
   const std::size_t bytes = sizeof(Head) + sizeof(Entry) * entries + sizeof(Tail);
@@ -215,7 +216,7 @@ void SlotRecord::note_life(Incarnation life) {
 }
 
 RecordContents read_record(const std::string& path) {
-  const std::string bytes = read_text_file(path);
+  const std::string bytes = read_own_file(path);
   RecordContents contents;
   Head head;
   if (bytes.size() < sizeof(head)) return contents;

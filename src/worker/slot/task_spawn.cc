@@ -13,6 +13,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// Clang's thread sanitizer takes every clone() for a fork, and a child in the memory of its parent
+// then ends the parent's bookkeeping. It does not know the other name of the same function.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+extern "C" int __clone(int (*main)(void*), void* stack, int flags, void* argument, ...);
+#define clone __clone
+#endif
+#endif
+
 namespace vortex::worker {
 namespace {
 

@@ -12,6 +12,7 @@
 
 #include "worker/executor.h"
 #include "worker/leftovers.h"
+#include "worker/own_folder.h"
 
 namespace vortex::worker {
 namespace {
@@ -41,6 +42,7 @@ int run(int argc, char** argv) {
     if (!opened) return 3;
     folder.emplace(std::move(*opened));
     config.record_path = folder->record_path("w");
+    config.group.supervisor = work_folder_name(config.group.supervisor, folder->life());
   }
   boost::asio::io_context io;
   NoSink sink;
