@@ -57,6 +57,7 @@ class ClientImpl : public std::enable_shared_from_this<ClientImpl> {
   boost::asio::awaitable<Answer> exchange(Call& call, OnPiece& on_piece);
   boost::asio::awaitable<Fault> connect(Clock::time_point limit);
   boost::asio::awaitable<std::expected<Endpoints, CallError>> resolve();
+  Fault keep_reachable(Endpoints& endpoints) const;
   boost::asio::awaitable<boost::system::error_code> connect_to(
       boost::asio::ip::tcp::endpoint endpoint);
   boost::asio::awaitable<Fault> begin_tls();
@@ -121,8 +122,9 @@ CallError ClientImpl::not_connected(const std::string& why, CallFault fault) con
 
 asio::awaitable<ClientImpl::Fault> ClientImpl::connect(Clock::time_point limit) {
   arm(std::min(limit, Clock::now() + std::chrono::microseconds(config_.connect_limit.us)));
-  const auto endpoints = co_await resolve();
+  auto endpoints = co_await resolve();
   if (!endpoints) co_return endpoints.error();
+  if (const Fault forbidden = keep_reachable(*endpoints)) co_return forbidden;
   bool all_refused = !endpoints->empty();
   boost::system::error_code last = asio::error::host_not_found;
   for (const tcp::endpoint& endpoint : *endpoints) {
@@ -133,6 +135,18 @@ asio::awaitable<ClientImpl::Fault> ClientImpl::connect(Clock::time_point limit) 
   }
   const bool refused = all_refused && !timed_out_;
   co_return not_connected(last.message(), refused ? CallFault::kRefused : CallFault::kNotSent);
+}
+
+// Set: none is left.
+ClientImpl::Fault ClientImpl::keep_reachable(Endpoints& endpoints) const {
+  if (!config_.may_reach || endpoints.empty()) return std::nullopt;
+  const std::string first = endpoints.front().address().to_string();
+  std::erase_if(endpoints, [this](const tcp::endpoint& endpoint) {
+    const auto ip = parse_ip(endpoint.address().to_string());
+    return !ip || !config_.may_reach(*ip);
+  });
+  if (!endpoints.empty()) return std::nullopt;
+  return not_connected(fmt::format("{} is not an allowed address", first), CallFault::kForbidden);
 }
 
 asio::awaitable<std::expected<ClientImpl::Endpoints, CallError>> ClientImpl::resolve() {
@@ -196,9 +210,7 @@ asio::awaitable<ClientImpl::Fault> ClientImpl::begin_tls() {
 namespace {
 
 constexpr std::size_t kReadBytes = 16 * 1024;
-constexpr std::size_t kSmallBody = 4 * 1024;
-
-std::chrono::microseconds to_chrono(Duration d) { return std::chrono::microseconds(d.us); }
+constexpr std::size_t kSmallRequestBody = 4 * 1024;
 
 // Nothing that would end the request line early or start a second request.
 bool is_sendable(std::string_view target) {
@@ -287,7 +299,7 @@ void ClientImpl::build_head(const Call& call) {
 // answered is worth more than the error of the write, and without an answer the read fails too.
 asio::awaitable<void> ClientImpl::write_request(const Call& call) {
   build_head(call);
-  const bool small = call.body.size() <= kSmallBody;
+  const bool small = call.body.size() <= kSmallRequestBody;
   if (small) out_ += call.body;
   std::array<asio::const_buffer, 2> buffers{asio::buffer(out_)};
   if (!small) buffers[1] = asio::buffer(call.body);

@@ -19,6 +19,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
+#include "base/networks.h"
 #include "base/time.h"
 #include "net/http.h"
 
@@ -49,6 +50,7 @@ enum class CallFault : std::uint8_t {
   kTimedOut,   // sent, no answer in time: may have had its effect
   kBroken,     // the connection ended before the answer was complete: the same
   kMalformed,  // what came back is not HTTP
+  kForbidden,  // none of its addresses may be reached: nothing was sent
 };
 struct CallError {
   CallFault fault = CallFault::kNotSent;
@@ -61,6 +63,9 @@ struct ClientConfig {
   Duration connect_limit = seconds(5);
   Duration user_timeout = seconds(20);
   std::uint64_t body_bytes_max = 256ULL * 1024 * 1024;
+  // Which addresses it may connect to, asked after a name is resolved; empty: any. The connection
+  // goes to the very address that was asked about.
+  std::function<bool(const IpAddress&)> may_reach = {};
 };
 
 struct Call {

@@ -27,6 +27,10 @@ constexpr std::size_t kHeadRead = 4 * 1024;
 constexpr std::size_t kBodyRead = 64 * 1024;
 constexpr std::size_t kKeptWhenIdle = 16 * 1024;
 constexpr std::size_t kLingerBytesMax = 1024 * 1024;
+// A body of this size counts against no budget: its connection could hold as much in headers.
+constexpr std::uint64_t kFreeBodyBytes = 16 * 1024;
+constexpr std::uint64_t kReserveMax = 1024 * 1024;  // a length is a claim, not yet bytes
+constexpr Duration kVitalHeadLimit = seconds(1);
 
 ParseLimits limits_of(const ServerConfig& config) {
   return {config.header_bytes_max, config.body_bytes_max};
@@ -42,17 +46,15 @@ std::string peer_text(const Socket& socket) {
 
 }  // namespace
 
-Connection::Connection(std::shared_ptr<ServerState> state, Socket socket, std::uint64_t number,
-                       ServerState::Kind kind)
+Connection::Connection(std::shared_ptr<ServerState> state, Socket socket, ServerState::Place place)
     : state_(std::move(state)),
-      kind_(kind),
-      seat_(state_, number, kind),
+      seat_(state_, std::move(place)),
       socket_(std::move(socket)),
       watchdog_(socket_.get_executor()),
       wake_(socket_.get_executor()),
       parser_(limits_of(state_->config)),
       peer_(peer_text(socket_)),
-      client_id_(fmt::format("c{:x}", number)) {
+      client_id_(fmt::format("c{:x}", seat_.number())) {
   tune_socket(socket_.native_handle(), state_->config.user_timeout);
   boost::system::error_code ec;
   socket_.non_blocking(true, ec);
@@ -100,11 +102,10 @@ Request& Connection::request() { return parser_.request(); }
 // Whatever is thrown ends this connection and nothing else.
 asio::awaitable<void> Connection::live() {
   try {
-    if (kind_ == ServerState::Kind::kServed) {
+    if (seat_.kind() == ServerState::Kind::kServed) {
       co_await serve();
     } else {
-      const Refusal full{503, "too many connections"};
-      co_await refuse(full);
+      co_await serve_vital();
     }
   } catch (...) {
     cut_ = true;
@@ -123,12 +124,50 @@ asio::awaitable<void> Connection::serve() {
       co_return;
     }
     goes_on = co_await answer();
+    charge_.release();
     parser_.reset();
     first_ = false;
   }
 }
 
+// All seats are taken. Whoever asks whether we are alive is answered all the same.
+asio::awaitable<void> Connection::serve_vital() {
+  set_deadline(Phase::kHead, kVitalHeadLimit);
+  while (parser_.state() == RequestParser::State::kHead) {
+    const Got got = co_await read_more();
+    if (got != Got::kRequest) break;
+  }
+  clear_deadline(Phase::kHandler);
+  if (is_vital()) {
+    const bool goes_on = co_await answer();
+    static_cast<void>(goes_on);
+    co_return;
+  }
+  const Refusal full{503, seat_.kind() == ServerState::Kind::kOverShare
+                              ? "too many connections from this address"
+                              : "too many connections"};
+  co_await refuse(full);
+}
+
+bool Connection::is_vital() const {
+  const Request& asked = parser_.request();
+  const bool reads = asked.method == Method::kGet || asked.method == Method::kHead;
+  return parser_.state() == RequestParser::State::kDone && reads &&
+         std::ranges::find(state_->config.vital_targets, asked.target) !=
+             state_->config.vital_targets.end();
+}
+
 asio::awaitable<Connection::Got> Connection::read_request() {
+  Got got = co_await read_head();
+  const bool reads_on = got == Got::kRequest && state_->config.bodies == Bodies::kFirst &&
+                        parser_.state() == RequestParser::State::kBody;
+  if (reads_on) got = co_await read_rest();
+  if (got == Got::kRequest) clear_deadline(Phase::kHandler);  // else the phase says what was slow
+  co_return got;
+}
+
+// The head, and what came with it of the body.
+asio::awaitable<Connection::Got> Connection::read_head() {
   if (in_.empty()) {
     in_.give_back(kKeptWhenIdle);
     // A connection that was opened for nothing is not kept as long as one that was useful.
@@ -144,17 +183,56 @@ asio::awaitable<Connection::Got> Connection::read_request() {
       if (got != Got::kRequest) co_return got;
     }
   }
-  if (parser_.state() == RequestParser::State::kBody) {
-    set_deadline(Phase::kBody, state_->config.body_limit);
-    const bool fine = co_await send_continue();
-    if (!fine) co_return Got::kNothing;
-    while (parser_.state() == RequestParser::State::kBody) {
-      const Got got = co_await read_more();
-      if (got != Got::kRequest) co_return got;
-    }
+  co_return parser_.state() == RequestParser::State::kRefused ? Got::kRefusal : Got::kRequest;
+}
+
+asio::awaitable<Connection::Got> Connection::read_rest() {
+  set_deadline(Phase::kBody, state_->config.body_limit);
+  const bool fine = co_await send_continue();
+  if (!fine) co_return Got::kNothing;
+  std::string& body = parser_.request().body;
+  const std::uint64_t announced = parser_.announced_bytes();
+  body.reserve(static_cast<std::size_t>(std::min(announced, kReserveMax)));
+  while (parser_.state() == RequestParser::State::kBody) {
+    const Got got = co_await read_more();
+    if (got != Got::kRequest) co_return got;
+    if (announced > 0 || body.capacity() <= kFreeBodyBytes) continue;
+    if (charge_.raise_to(body.capacity()) != nullptr) co_return Got::kRefusal;
   }
-  clear_deadline(Phase::kHandler);
   co_return parser_.state() == RequestParser::State::kDone ? Got::kRequest : Got::kRefusal;
+}
+
+bool Connection::has_body() const { return parser_.state() == RequestParser::State::kDone; }
+
+void Connection::drop_body() {
+  std::string().swap(parser_.request().body);
+  charge_.release();
+}
+
+// What is announced is counted before a byte of it is read; what comes in chunks, as it comes.
+asio::awaitable<std::optional<Refusal>> Connection::read_body(BodyTerms terms) {
+  if (parser_.state() == RequestParser::State::kBody) parser_.limit_body(terms.bytes_max);
+  if (parser_.state() == RequestParser::State::kRefused) co_return parser_.refusal();
+  if (parser_.state() == RequestParser::State::kDone) co_return std::nullopt;
+  charge_.begin(std::move(terms.shares));
+  const std::uint64_t announced = parser_.announced_bytes();
+  if (announced > kFreeBodyBytes) {
+    if (const Refusal* full = charge_.raise_to(announced)) co_return *full;
+  }
+  parser_.request().body.reserve(announced);  // paid for
+  const Got got = co_await read_rest();
+  const bool slow = timed_out_;
+  const Refusal late = too_slow();
+  clear_deadline(Phase::kHandler);
+  timed_out_ = false;
+  if (got == Got::kRequest) co_return std::nullopt;
+  if (slow) co_return late;
+  if (parser_.state() == RequestParser::State::kRefused) co_return parser_.refusal();
+  if (got == Got::kNothing) {
+    co_return Refusal{400, "the connection closed before the body was complete"};
+  }
+  const Refusal* full = charge_.raise_to(parser_.request().body.capacity());
+  co_return full != nullptr ? *full : Refusal{503, "too many requests are being received"};
 }
 
 // kRequest: there is more of it now.
@@ -166,8 +244,7 @@ asio::awaitable<Connection::Got> Connection::read_more() {
 }
 
 asio::awaitable<bool> Connection::read_some() {
-  const bool body = phase_ == Phase::kBody || phase_ == Phase::kLinger;
-  const auto room = in_.room(body ? kBodyRead : kHeadRead);
+  const auto room = in_.room(phase_ == Phase::kBody ? kBodyRead : kHeadRead);
   const auto [ec, count] =
       co_await socket_.async_read_some(asio::buffer(room.data(), room.size()), kTuple);
   if (ec) co_return false;
@@ -179,7 +256,7 @@ asio::awaitable<bool> Connection::answer() {
   Request& asked = parser_.request();
   asked.peer = peer_;
   asked.client_id = client_id_;
-  keep_alive_ = parser_.keep_alive();
+  keep_alive_ = parser_.keep_alive() && seat_.kind() == ServerState::Kind::kServed;
   streaming_ = Streaming::kNo;
   Response response;
   const bool answered = co_await call_handler(response);
@@ -191,7 +268,14 @@ asio::awaitable<bool> Connection::answer() {
     co_return false;
   }
   if (streaming_ != Streaming::kNo) co_return co_await end_stream();
-  co_return co_await send(response);
+  if (has_body()) co_return co_await send(response);
+  // Answered by its head alone: what is left of the body is not read.
+  keep_alive_ = false;
+  const bool sent = co_await send(response);
+  static_cast<void>(sent);
+  drop_body();
+  if (socket_.is_open()) co_await linger();
+  co_return false;
 }
 
 asio::awaitable<bool> Connection::call_handler(Response& response) {
@@ -225,7 +309,9 @@ Response Connection::complaint(const Refusal& why) const {
   return response;
 }
 
-// Closing a socket that holds unread bytes resets it, and the reset overtakes the answer.
+// Closing a socket that holds unread bytes resets it, and the reset overtakes the answer. Whoever sends
+// more than is worth reading is held back by the full socket instead, for as long as it may take to read
+// the answer.
 asio::awaitable<void> Connection::linger() {
   boost::system::error_code ec;
   socket_.shutdown(Socket::shutdown_send, ec);
@@ -237,6 +323,9 @@ asio::awaitable<void> Connection::linger() {
     if (!some) co_return;
     total += in_.bytes().size();
   }
+  in_.clear();
+  const auto [gone] = co_await socket_.async_wait(Socket::wait_error, asio::as_tuple(asio::deferred));
+  static_cast<void>(gone);  // the other end left, or the time is up
 }
 
 // How a connection writes: whole answers, pieces of streamed ones, and "100 Continue".
@@ -244,7 +333,7 @@ asio::awaitable<void> Connection::linger() {
 namespace {
 
 // Copied behind the head; a larger body is sent from where it lies.
-constexpr std::size_t kSmallBody = 4 * 1024;
+constexpr std::size_t kSmallAnswerBody = 4 * 1024;
 // A reader that takes less than this within write_limit is cut off.
 constexpr std::size_t kProgressBytes = 256 * 1024;
 constexpr std::size_t kOutKept = 64 * 1024;
@@ -304,6 +393,7 @@ asio::awaitable<bool> Connection::send(const Response& response) {
   head.status = response.status;
   head.content_type = response.content_type;
   head.headers = &response.headers;
+  head.defaults = &state_->config.default_headers;
   head.length = response.body.size();
   head.keep_alive = keep_alive_;
   head.http11 = parser_.is_http11();
@@ -312,7 +402,7 @@ asio::awaitable<bool> Connection::send(const Response& response) {
   const bool with_body =
       may_have_body(response.status) && parser_.request().method != Method::kHead;
   const std::string_view body = with_body ? std::string_view(response.body) : std::string_view();
-  const bool small = body.size() <= kSmallBody;
+  const bool small = body.size() <= kSmallAnswerBody;
   if (small) out_ += body;
   Buffers buffers{asio::buffer(out_)};
   if (!small) buffers[1] = asio::buffer(body.data(), body.size());
@@ -323,11 +413,12 @@ asio::awaitable<bool> Connection::send(const Response& response) {
 asio::awaitable<Stream*> Connection::begin_stream(int status, std::string content_type,
                                                   Headers headers) {
   const bool http11 = parser_.is_http11();
-  if (stopping_ || !http11 || asks_to_close(headers)) keep_alive_ = false;
+  if (stopping_ || !http11 || !has_body() || asks_to_close(headers)) keep_alive_ = false;
   AnswerHead head;
   head.status = status;
   head.content_type = content_type;
   head.headers = &headers;
+  head.defaults = &state_->config.default_headers;
   head.frame = http11 ? BodyFrame::kChunked : BodyFrame::kUntilClose;
   head.keep_alive = keep_alive_;
   head.http11 = http11;

@@ -6,11 +6,13 @@
 // pending keeps the object alive, and the object keeps its seat in the server.
 //
 //   idle -> head -> body -> handler -> write -> idle ...     refused: write -> linger -> closed
+//   With bodies on demand, the handler begins after the head and goes back to read the body.
 
 #include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,8 +33,7 @@ class Connection final : public Exchange,
  public:
   static constexpr Duration kLingerLimit = seconds(1);
 
-  Connection(std::shared_ptr<ServerState> state, Socket socket, std::uint64_t number,
-             ServerState::Kind kind);
+  Connection(std::shared_ptr<ServerState> state, Socket socket, ServerState::Place place);
   ~Connection() override;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -47,6 +48,9 @@ class Connection final : public Exchange,
   const Request& request() const override;
   Request& request() override;
   boost::asio::any_io_executor executor() override { return socket_.get_executor(); }
+  bool has_body() const override;
+  boost::asio::awaitable<std::optional<Refusal>> read_body(BodyTerms terms) override;
+  void drop_body() override;
   boost::asio::awaitable<void> closed() override;
   boost::asio::awaitable<Stream*> begin_stream(int status, std::string content_type,
                                                Headers headers) override;
@@ -61,7 +65,10 @@ class Connection final : public Exchange,
 
   boost::asio::awaitable<void> live();
   boost::asio::awaitable<void> serve();
+  boost::asio::awaitable<void> serve_vital();
   boost::asio::awaitable<Got> read_request();
+  boost::asio::awaitable<Got> read_head();
+  boost::asio::awaitable<Got> read_rest();
   boost::asio::awaitable<Got> read_more();
   boost::asio::awaitable<bool> read_some();
   boost::asio::awaitable<bool> answer();
@@ -74,6 +81,7 @@ class Connection final : public Exchange,
   boost::asio::awaitable<bool> write_all(Buffers buffers);
   Response complaint(const Refusal& why) const;
   Refusal too_slow() const;
+  bool is_vital() const;
 
   void set_deadline(Phase phase, Duration limit);
   void clear_deadline(Phase phase);
@@ -84,7 +92,6 @@ class Connection final : public Exchange,
   void close();
 
   const std::shared_ptr<ServerState> state_;
-  const ServerState::Kind kind_;
   const ServerState::Seat seat_;  // after state_: it leaves before the state goes
   Socket socket_;
   Timer watchdog_;
@@ -93,7 +100,8 @@ class Connection final : public Exchange,
   boost::asio::cancellation_signal stop_watch_;
   RequestParser parser_;
   ReadBuffer in_;
-  std::string out_;  // heads, and small bodies
+  std::string out_;    // heads, and small bodies
+  ByteCharge charge_;  // for the body in memory
   std::string peer_;
   std::string client_id_;
   Clock::time_point deadline_ = Clock::time_point::max();

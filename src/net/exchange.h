@@ -4,8 +4,10 @@
 // A handler is a coroutine on the connection's own executor (one I/O thread at a time). It may wait
 // for the engine while the connection is watched: when the other end goes, `closed()` returns.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +15,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "base/time.h"
+#include "net/byte_budget.h"
 #include "net/http.h"
 
 namespace vortex::net {
@@ -28,6 +31,12 @@ class Stream {
   virtual boost::asio::awaitable<bool> write(std::string_view piece) = 0;
 };
 
+// On which terms a handler wants the body of its request.
+struct BodyTerms {
+  std::uint64_t bytes_max = 0;
+  ByteCharge::Shares shares = {};  // what a large one counts against
+};
+
 class Exchange {
  public:
   Exchange() = default;
@@ -37,6 +46,13 @@ class Exchange {
   virtual const Request& request() const = 0;
   virtual Request& request() = 0;
   virtual boost::asio::any_io_executor executor() = 0;
+  // Whether request() has all of its body. If not (Bodies::kOnDemand), nothing more of it is read
+  // before read_body(), and a handler that never asks closes the connection with its answer.
+  virtual bool has_body() const = 0;
+  // Set: why there is no body; the handler answers with it. To be called once, before closed().
+  virtual boost::asio::awaitable<std::optional<Refusal>> read_body(BodyTerms terms) = 0;
+  // The handler has read the body and waits: its memory is given back.
+  virtual void drop_body() = 0;
   // Returns when the other end has closed or reset the connection, or the server shuts down.
   // To be used beside another wait (operator ||); at most one at a time.
   virtual boost::asio::awaitable<void> closed() = 0;

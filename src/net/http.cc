@@ -247,6 +247,13 @@ void append_answer_head(std::string& out, const AnswerHead& head) {
       if (!is_framing_header(name)) append_header(out, name, value);
     }
   }
+  if (head.defaults != nullptr) {
+    for (const auto& [name, value] : *head.defaults) {
+      if (head.headers == nullptr || !find_header(*head.headers, name)) {
+        append_header(out, name, value);
+      }
+    }
+  }
   out += "\r\n";
 }
 

@@ -72,6 +72,7 @@ struct AnswerHead {
   int status = 200;
   std::string_view content_type;
   const Headers* headers = nullptr;
+  const Headers* defaults = nullptr;  // those that `headers` does not have are added
   BodyFrame frame = BodyFrame::kLength;
   std::uint64_t length = 0;
   bool keep_alive = true;

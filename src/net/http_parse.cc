@@ -73,6 +73,12 @@ BodyReader::BodyReader(const Frame& frame)
   if (left_ == 0) state_ = State::kDone;
 }
 
+void BodyReader::allow(std::uint64_t bytes) {
+  if (state_ != State::kMore) return;
+  allowed_ = std::min(allowed_, bytes);
+  if (framing_ == Framing::kLength && left_ > allowed_) state_ = State::kTooLarge;
+}
+
 std::size_t BodyReader::feed(std::string_view bytes, std::string& out) {
   std::size_t used = 0;
   while (used < bytes.size() && state_ == State::kMore) {
@@ -176,7 +182,7 @@ using ErrorCode = boost::beast::error_code;
 using BeastView = boost::beast::string_view;
 
 constexpr std::size_t kHeadersMax = 100;
-constexpr std::uint64_t kReserveMax = 1024 * 1024;  // a length is a claim, not yet bytes
+constexpr std::uint64_t kKeptMax = 64 * 1024;  // of a body's memory, for the next one
 
 std::string_view view(BeastView text) { return {text.data(), text.size()}; }
 
@@ -292,6 +298,8 @@ struct RequestParser::Impl {
   std::optional<BodyReader> body{};
   HeadCheck check{};
   Refusal refusal{};
+  std::uint64_t body_bytes_max = 0;  // of the present request
+  std::uint64_t announced = 0;
   State state = State::kHead;
   bool blank_line_skipped = false;
 
@@ -324,10 +332,9 @@ void RequestParser::Impl::begin_body() {
   frame.bytes_max = limits.body_bytes_max;
   body.emplace(frame);
   state = State::kBody;
+  body_bytes_max = limits.body_bytes_max;
+  announced = frame.length;
   judge_body();
-  if (state == State::kBody) {
-    request.body.reserve(static_cast<std::size_t>(std::min(frame.length, kReserveMax)));
-  }
 }
 
 void RequestParser::Impl::judge_body() {
@@ -340,7 +347,7 @@ void RequestParser::Impl::judge_body() {
     case BodyReader::State::kMalformed:
       return refuse({400, "malformed chunks in the body"});
     case BodyReader::State::kTooLarge:
-      return refuse({413, fmt::format("the body is larger than {} bytes", limits.body_bytes_max)});
+      return refuse({413, fmt::format("the body is larger than {} bytes", body_bytes_max)});
   }
 }
 
@@ -386,14 +393,30 @@ bool RequestParser::wants_continue() const {
   return impl_->state == State::kBody && impl_->head->wants_continue();
 }
 
+std::uint64_t RequestParser::announced_bytes() const { return impl_->announced; }
+
+void RequestParser::limit_body(std::uint64_t bytes_max) {
+  VX_ASSERT(impl_->state == State::kBody);
+  if (bytes_max >= impl_->body_bytes_max) return;
+  impl_->body_bytes_max = bytes_max;
+  const std::uint64_t have = impl_->request.body.size();
+  if (have > bytes_max) {
+    impl_->refuse({413, fmt::format("the body is larger than {} bytes", bytes_max)});
+    return;
+  }
+  impl_->body->allow(bytes_max - have);
+  impl_->judge_body();
+}
+
 void RequestParser::reset() {
   Request& request = impl_->request;
   request.headers.clear();
   request.body.clear();
-  if (request.body.capacity() > kReserveMax) request.body = {};
+  if (request.body.capacity() > kKeptMax) request.body = {};
   impl_->head.reset();
   impl_->body.reset();
   impl_->check = {};
+  impl_->announced = 0;
   impl_->state = State::kHead;
   impl_->blank_line_skipped = false;
 }

@@ -54,6 +54,8 @@ class BodyReader {
   // Fewer than all: done, or a fault.
   std::size_t feed(std::string_view bytes, std::string& out);
   State state() const { return state_; }
+  // While it takes more: at most this many bytes still to come.
+  void allow(std::uint64_t bytes);
 
  private:
   enum class Step : std::uint8_t {
@@ -109,7 +111,10 @@ class RequestParser {
   bool keep_alive() const;      // from kBody on: the sender wants the connection kept
   bool is_http11() const;       // from kBody on
   bool wants_continue() const;  // from kBody on: waits for "100 Continue" with its body
-  void reset();                 // for the next request
+  // In kBody: it may have at most this many bytes. Refused at once when more are announced.
+  void limit_body(std::uint64_t bytes_max);
+  std::uint64_t announced_bytes() const;  // from kBody on: Content-Length; 0: none, or in chunks
+  void reset();                           // for the next request
 
  private:
   struct Impl;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <expected>
 #include <memory>
@@ -22,6 +23,7 @@
 
 #include "net/connection.h"
 #include "net/server_state.h"
+#include "net/socket.h"
 
 namespace vortex::net {
 namespace {
@@ -49,13 +51,14 @@ class Listener : public std::enable_shared_from_this<Listener> {
 
   boost::asio::awaitable<void> accept_loop();
   bool welcome(Socket socket);
+  void drop_oldest_refused();
   void turn_some_away();
   boost::asio::awaitable<void> pause();
 
   std::shared_ptr<ServerState> state_;
   Acceptor acceptor_;
   Timer pause_;
-  std::uint64_t last_number_ = 0;
+  std::deque<std::weak_ptr<Connection>> refused_;  // oldest first; at most kRefusedMax live
   std::uint16_t port_ = 0;
   int spare_ = -1;
   bool running_ = false;
@@ -66,7 +69,7 @@ using asio::ip::tcp;
 
 constexpr std::chrono::milliseconds kPause(50);
 constexpr int kTurnedAwayAtOnce = 32;
-// Refused connections linger to get their answer read; beyond this they are just closed.
+// Seats kept back for vital questions; the others get their refusal there.
 constexpr std::uint32_t kRefusedMax = 64;
 
 int open_spare() { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }
@@ -163,14 +166,31 @@ asio::awaitable<void> Listener::accept_loop() {
 
 // False: no memory for it. This connection is dropped, the loop lives.
 bool Listener::welcome(Socket socket) {
-  const bool full = state_->served() >= state_->config.connections_max;
-  if (full && state_->refused() >= kRefusedMax) return true;
-  const auto kind = full ? ServerState::Kind::kRefused : ServerState::Kind::kServed;
+  boost::system::error_code ec;
+  const auto peer = socket.remote_endpoint(ec);
+  if (ec) return true;  // gone already
   try {
-    std::make_shared<Connection>(state_, std::move(socket), ++last_number_, kind)->start();
+    ServerState::Place place = state_->place_for(peer.address());
+    const bool kept_back = place.kind != ServerState::Kind::kServed;
+    if (kept_back && state_->refused() >= kRefusedMax) drop_oldest_refused();
+    auto connection = std::make_shared<Connection>(state_, std::move(socket), std::move(place));
+    while (!refused_.empty() && refused_.front().expired()) refused_.pop_front();
+    if (kept_back) refused_.push_back(connection);
+    connection->start();
     return true;
   } catch (const std::exception&) {
     return false;
+  }
+}
+
+// The seats kept back are for whoever came last: a flood of silent ones cannot hold them.
+void Listener::drop_oldest_refused() {
+  while (!refused_.empty()) {
+    const auto oldest = refused_.front().lock();
+    refused_.pop_front();
+    if (!oldest) continue;
+    oldest->cut();
+    return;
   }
 }
 

@@ -3,13 +3,15 @@
 //
 // Each connection is a coroutine on a strand of the given io_context. Slow, huge, deep or broken
 // requests are answered 4xx or cut off by the limits and never reach the handler. Too many
-// connections: the newest is answered 503 and closed. stop() ends keep-alive, lets answers that are
-// under way finish up to a limit, and returns when every connection is gone.
+// connections, in all or from one address: the newest is answered 503 and closed, unless it asks
+// for a vital path, which some seats are kept back for. stop() ends keep-alive, lets answers that
+// are under way finish up to a limit, and returns when every connection is gone.
 
 #include <cstdint>
 #include <expected>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
@@ -20,10 +22,19 @@
 
 namespace vortex::net {
 
+// When the body of a request is read: before its handler is called, or when the handler asks for
+// it.
+enum class Bodies : std::uint8_t { kFirst, kOnDemand };
+
 struct ServerConfig {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;  // 0: any free one
   std::uint32_t connections_max = 4096;
+  // Of one address (of IPv6: one /64); 0: no limit. Loopback may have three quarters of all seats.
+  std::uint32_t connections_per_address_max = 0;
+  std::vector<std::string> vital_targets = {};  // GET of these is answered when all seats are taken
+  Bodies bodies = Bodies::kFirst;
+  Headers default_headers = {};  // of every answer that has no header of that name
   std::uint32_t header_bytes_max = 16 * 1024;
   std::uint64_t body_bytes_max = 64ULL * 1024 * 1024;
   Duration head_limit = seconds(10);    // to read the head of a request

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -30,30 +31,37 @@ using Timer =
     boost::asio::basic_waitable_timer<std::chrono::steady_clock,
                                       boost::asio::wait_traits<std::chrono::steady_clock>, Strand>;
 
-inline std::chrono::microseconds to_chrono(Duration d) { return std::chrono::microseconds(d.us); }
-
 class Connection;
 
 class ServerState : public std::enable_shared_from_this<ServerState> {
  public:
   ServerState(boost::asio::io_context& io, ServerConfig config, Handler handler, Complain complain);
 
-  enum class Kind : std::uint8_t { kServed, kRefused };
+  // Served like any other; or only answered, because all seats or those of its address are taken.
+  enum class Kind : std::uint8_t { kServed, kOverAll, kOverShare };
+
+  struct Place {
+    std::uint64_t number = 0;
+    Kind kind = Kind::kServed;
+    std::string origin;  // of which address it counts as
+  };
 
   class Seat {
    public:
-    Seat(std::shared_ptr<ServerState> state, std::uint64_t number, Kind kind);
+    Seat(std::shared_ptr<ServerState> state, Place place);
     ~Seat();
     Seat(const Seat&) = delete;
     Seat& operator=(const Seat&) = delete;
-    std::uint64_t number() const { return number_; }
+    std::uint64_t number() const { return place_.number; }
+    Kind kind() const { return place_.kind; }
 
    private:
     std::shared_ptr<ServerState> state_;
-    std::uint64_t number_;
-    Kind kind_;
+    const Place place_;
   };
 
+  // Where the next connection from this address would sit.
+  Place place_for(const boost::asio::ip::address& address);
   void enlist(std::uint64_t number, const std::shared_ptr<Connection>& connection);
   std::vector<std::shared_ptr<Connection>> roll();
   std::uint32_t served() const { return served_.load(); }
@@ -74,11 +82,14 @@ class ServerState : public std::enable_shared_from_this<ServerState> {
   void wake_waiters();
 
  private:
-  void leave(std::uint64_t number, Kind kind);
+  void enter(const Place& place);
+  void leave(const Place& place);
 
   std::atomic<std::uint32_t> served_ = 0;
   std::atomic<std::uint32_t> refused_ = 0;
+  std::uint64_t last_number_ = 0;  // on `strand`
   std::mutex mutex_;
+  std::unordered_map<std::string, std::uint32_t> origins_;  // seats taken, by address
   std::unordered_map<std::uint64_t, std::weak_ptr<Connection>> connections_;
 };
 

@@ -8,6 +8,7 @@
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/address_v6.hpp>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -144,6 +145,14 @@ std::optional<Endpoint> parse_endpoint(std::string_view text, std::uint16_t defa
   endpoint->tls = tls;
   return endpoint;
 }
+
+std::string url_of(const Endpoint& endpoint) {
+  const bool v6 = endpoint.host.contains(':');
+  return fmt::format("{}://{}{}{}:{}", endpoint.tls ? "https" : "http", v6 ? "[" : "",
+                     endpoint.host, v6 ? "]" : "", endpoint.port);
+}
+
+bool is_in_clear(const Endpoint& endpoint) { return !endpoint.tls && !is_loopback(endpoint.host); }
 
 std::optional<WebAddress> parse_web_address(std::string_view text) {
   std::string_view rest = text;

@@ -4,12 +4,16 @@
 // Best effort: an option the system does not have is no reason to refuse a connection, and
 // addresses are judged by their text alone, nothing is resolved. Any thread.
 
+#include <chrono>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/time.h"
 
 namespace vortex::net {
+
+inline std::chrono::microseconds to_chrono(Duration d) { return std::chrono::microseconds(d.us); }
 
 // What every TCP socket of ours is set to: no delay, and a dead other end is noticed in bounded
 // time.
@@ -34,5 +38,11 @@ PeerState peek_peer(int fd);
 
 // 127.0.0.0/8, ::1, the same as a mapped address, and the name localhost.
 bool is_loopback(std::string_view address);
+
+struct Endpoint;
+// `https://host:8443`: what parse_endpoint() reads.
+std::string url_of(const Endpoint& endpoint);
+// Whether a token sent there can be read on the way: plain HTTP that leaves this machine.
+bool is_in_clear(const Endpoint& endpoint);
 
 }  // namespace vortex::net

@@ -381,5 +381,37 @@ TEST(ClientStreams, AnErrorComesBackWhole) {
   EXPECT_EQ(answer->body, "no such feed");
 }
 
+TEST(Client, ConnectsOnlyToAddressesThatItMayReach) {
+  Signal served;
+  Handler handler = [&served](Exchange&) -> boost::asio::awaitable<Response> {
+    served.raise();
+    co_return Response{};
+  };
+  TestServer server(handler);
+  std::vector<IpAddress> asked;
+  ClientConfig config = client_of(server.port());
+  config.may_reach = [&asked](const IpAddress& ip) {
+    asked.push_back(ip);
+    return false;
+  };
+  for (const char* host : {"127.0.0.1", "localhost", "0.0.0.0"}) {
+    asked.clear();
+    config.endpoint.host = host;
+    Call call;
+    call.target = "/";
+    const auto answer = send_and_wait(config, std::move(call));
+    ASSERT_FALSE(answer) << host;
+    EXPECT_EQ(answer.error().fault, CallFault::kForbidden) << answer.error().detail;
+    EXPECT_FALSE(asked.empty()) << "after it was resolved";
+  }
+  EXPECT_EQ(served.count(), 0);
+  config.endpoint.host = "localhost";
+  config.may_reach = [](const IpAddress& ip) { return ip == parse_ip("127.0.0.1"); };
+  Call call;
+  call.target = "/";
+  EXPECT_TRUE(send_and_wait(config, std::move(call)));
+  EXPECT_EQ(served.count(), 1);
+}
+
 }  // namespace
 }  // namespace vortex::net::test

@@ -17,7 +17,7 @@
 
 namespace vortex::net::test {
 
-using Clock = std::chrono::steady_clock;
+using HarnessClock = std::chrono::steady_clock;
 
 void Signal::raise() {
   const std::lock_guard lock(mutex_);
@@ -52,10 +52,10 @@ TestServer::~TestServer() {
 
 std::optional<Millis> TestServer::stop() {
   stopped_ = true;
-  const auto begin = Clock::now();
+  const auto begin = HarnessClock::now();
   auto done = boost::asio::co_spawn(io_, server_->stop(), boost::asio::use_future);
   if (done.wait_for(kLong) != std::future_status::ready) return std::nullopt;
-  return std::chrono::duration_cast<Millis>(Clock::now() - begin);
+  return std::chrono::duration_cast<Millis>(HarnessClock::now() - begin);
 }
 
 RawSocket::RawSocket(std::uint16_t port, const std::string& host) {
@@ -111,10 +111,11 @@ std::string RawSocket::receive(Millis limit) {
 }
 
 std::string RawSocket::receive_until_closed(Millis limit) {
-  const auto end = Clock::now() + limit;
+  const auto end = HarnessClock::now() + limit;
   std::string all;
-  while (Clock::now() < end) {
-    const std::string piece = receive(std::chrono::duration_cast<Millis>(end - Clock::now()));
+  while (HarnessClock::now() < end) {
+    const std::string piece =
+        receive(std::chrono::duration_cast<Millis>(end - HarnessClock::now()));
     if (piece.empty()) break;
     all += piece;
   }
@@ -122,10 +123,10 @@ std::string RawSocket::receive_until_closed(Millis limit) {
 }
 
 bool RawSocket::is_closed_within(Millis limit) {
-  const auto end = Clock::now() + limit;
-  while (Clock::now() < end) {
+  const auto end = HarnessClock::now() + limit;
+  while (HarnessClock::now() < end) {
     pollfd ask{.fd = fd_, .events = POLLIN, .revents = 0};
-    const auto left = std::chrono::duration_cast<Millis>(end - Clock::now());
+    const auto left = std::chrono::duration_cast<Millis>(end - HarnessClock::now());
     if (::poll(&ask, 1, static_cast<int>(left.count())) <= 0) continue;
     std::array<char, 4096> bytes{};
     if (::recv(fd_, bytes.data(), bytes.size(), 0) <= 0) return true;
@@ -136,10 +137,11 @@ bool RawSocket::is_closed_within(Millis limit) {
 std::optional<Response> RawSocket::answer(Method method, Millis limit) {
   AnswerParser parser(1ULL << 30U);
   parser.reset(method, 1ULL << 30U);
-  const auto end = Clock::now() + limit;
+  const auto end = HarnessClock::now() + limit;
   std::string bytes;
   while (parser.state() != AnswerParser::State::kDone) {
-    const std::string piece = receive(std::chrono::duration_cast<Millis>(end - Clock::now()));
+    const std::string piece =
+        receive(std::chrono::duration_cast<Millis>(end - HarnessClock::now()));
     if (piece.empty()) parser.end_of_stream();
     if (piece.empty()) break;
     bytes += piece;

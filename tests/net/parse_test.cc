@@ -105,7 +105,7 @@ Sent any_request() {
   }
   sent.bytes += "Transfer-Encoding: chunked\r\n\r\n";
   for (std::size_t at = 0; at < sent.body.size();) {
-    const auto size = std::min<std::size_t>(*rc::gen::inRange(1, 20), sent.body.size() - at);
+    const auto size = std::min(*rc::gen::inRange<std::size_t>(1, 20), sent.body.size() - at);
     sent.bytes += fmt::format("{:x}\r\n{}\r\n", size, sent.body.substr(at, size));
     at += size;
   }
@@ -121,7 +121,7 @@ RC_GTEST_PROP(Parse, AnySplitIntoPacketsParsesTheSame, ()) {
   std::string seen;
   std::size_t used = 0;
   for (std::size_t at = 0; at < all.size() && parser.state() != State::kDone;) {
-    const auto size = std::min<std::size_t>(*rc::gen::inRange(1, 40), all.size() - at);
+    const auto size = std::min(*rc::gen::inRange<std::size_t>(1, 40), all.size() - at);
     seen += all.substr(at, size);
     at += size;
     const std::size_t taken = parser.feed(seen);
@@ -204,6 +204,21 @@ TEST(ListenCheck, OnlyAddressesOfThisMachineAreLoopback) {
                               "localhost.example.org", "127.0.0.1.example.org", "127.1x"}) {
     EXPECT_FALSE(is_loopback(outside)) << outside;
   }
+}
+
+TEST(Url, IsWhatParseEndpointReads) {
+  for (const char* url : {"http://host:80", "https://host:8443", "https://[::1]:443"}) {
+    EXPECT_EQ(url_of(parse_endpoint(url, 1).value()), url);
+  }
+  EXPECT_EQ(url_of(parse_endpoint("https://host", 8080).value()), "https://host:443");
+}
+
+TEST(Url, OnlyPlainHttpThatLeavesTheMachineIsInClear) {
+  EXPECT_TRUE(is_in_clear({.host = "controller", .port = 1}));
+  EXPECT_TRUE(is_in_clear({.host = "10.0.0.1", .port = 1}));
+  EXPECT_FALSE(is_in_clear({.host = "127.0.0.1", .port = 1}));
+  EXPECT_FALSE(is_in_clear({.host = "localhost", .port = 1}));
+  EXPECT_FALSE(is_in_clear({.host = "controller", .port = 1, .tls = true}));
 }
 
 }  // namespace
