@@ -18,9 +18,18 @@ inline void fault_point(std::string_view place) {
   if (auto* hook = on_fault_point.load(std::memory_order_relaxed)) hook(place);
 }
 
+// Whether a variable of the environment is for the faults; set like the hook above.
+inline std::atomic<bool (*)(std::string_view name)> knows_fault_variable{nullptr};
+
+inline bool is_fault_variable(std::string_view name) {
+  auto* knows = knows_fault_variable.load(std::memory_order_relaxed);
+  return knows != nullptr && knows(name);
+}
+
 #else
 
 inline void fault_point(std::string_view) {}
+inline bool is_fault_variable(std::string_view) { return false; }
 
 #endif
 

@@ -44,7 +44,7 @@ Wrote append(MonitorLog& log, std::uint64_t first, std::uint64_t last) {
 TEST(MonitorLog, M06_GoesOnWhereItEnded) {
   const TempFolder folder;
   const std::string path = folder.path() + "/monitor.log";
-  for (const std::uint64_t seq : {1, 2}) {
+  for (const std::uint64_t seq : {1U, 2U}) {
     MonitorLog log(path, 1000);
     log.begin_at(seq - 1);
     EXPECT_FALSE(log.is_behind());

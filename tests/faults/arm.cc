@@ -6,7 +6,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
+#include "base/fault_point.h"
 #include "tests/faults/fault_points.h"
 #include "tests/faults/fault_vfs.h"
 
@@ -14,6 +16,7 @@ namespace vortex::faults {
 namespace {
 
 bool arm_by_environment() {
+  knows_fault_variable = [](std::string_view name) { return name.starts_with("VORTEX_FAULT_"); };
   if (const char* text = std::getenv("VORTEX_FAULT_POINT")) arm_fault_point(text);
   if (const char* text = std::getenv("VORTEX_FAULT_STORE"); text != nullptr && *text != '\0') {
     const auto plan = parse_fault_plan(text);

@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 
 #include "store/packed.h"
 #include "store/plan_shelf.h"
+#include "store/sqlite/check.h"
 #include "store/sqlite/file.h"
 #include "tests/store/bed.h"
 #include "tests/store/rows.h"
@@ -89,7 +91,8 @@ TEST(SqliteOpen, LiveRunsOfAnEarlierVersionGoOnWithTheirRetries) {
   json.replace(at, 5, "\"attempts\"");
   std::string hex;
   Packer packer;
-  for (const unsigned char byte : packer.pack(json)) hex += fmt::format("{:02x}", byte);
+  for (const char byte : packer.pack(json))
+    hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
   EXPECT_EQ(sqlite3_shell(bed.path(), fmt::format("UPDATE dag_specs SET spec = x'{}';"
                                                   "SELECT count(*) FROM dag_specs;",
                                                   hex)),
@@ -213,6 +216,150 @@ TEST(SqliteOpen, FileThatCanOnlyBeReadIsSaidSo) {
     return opened.error().fault == Fault::kUnavailable ? "unavailable" : opened.error().detail;
   });
   EXPECT_EQ(child.said, "unavailable");
+}
+
+// Opens it, and collects what it was told about the files.
+std::string notices_at(const std::string& path, std::unique_ptr<Store>* keep = nullptr) {
+  std::string told;
+  SqliteOptions options;
+  options.path = path;
+  options.notice = [&told](const std::string& notice) { told += notice + "\n"; };
+  auto opened = open_sqlite(options);
+  EXPECT_TRUE(opened) << opened.error().detail;
+  if (keep != nullptr && opened) *keep = *std::move(opened);
+  return told;
+}
+
+// A leader that makes some commits and is killed; its write-ahead log stays.
+void commit_and_die(const std::string& path, int commits) {
+  std::unique_ptr<Store> held;
+  Child child([&]() -> std::string {
+    notices_at(path, &held);
+    const auto won = held->writer().acquire(ControllerId("c"), seconds(10));
+    if (!won) return won.error().detail;
+    Commit commit;
+    commit.term = std::get<Won>(*won).term;
+    commit.now = std::get<Won>(*won).database_now;
+    for (int i = 0; i < commits; ++i) {
+      commit.now = commit.now + micros(1);
+      if (const auto done = held->writer().commit(commit); !done) return done.error().detail;
+    }
+    return "committed";
+  });
+  EXPECT_EQ(child.said, "committed");
+}
+
+TEST(SqliteMark, NothingIsSaidAfterAKillOrACleanStop) {
+  const TempFolder folder;
+  const std::string path = folder.file("v.db");
+  EXPECT_EQ(notices_at(path), "");
+  for (int i = 0; i < 3; ++i) {
+    commit_and_die(path, 5);
+    EXPECT_EQ(notices_at(path), "") << "killed";
+    EXPECT_EQ(notices_at(path), "") << "stopped";
+  }
+}
+
+TEST(SqliteMark, ADeletedLogIsSaidOnce) {
+  const TempFolder folder;
+  const std::string path = folder.file("v.db");
+  EXPECT_EQ(notices_at(path), "");
+  commit_and_die(path, 5);
+  ASSERT_EQ(::unlink((path + "-wal").c_str()), 0);
+  EXPECT_NE(notices_at(path).find("has lost commits"), std::string::npos);
+  EXPECT_EQ(notices_at(path), "");
+}
+
+TEST(SqliteMark, ACutLogIsSaid) {
+  const TempFolder folder;
+  const std::string path = folder.file("v.db");
+  EXPECT_EQ(notices_at(path), "");
+  commit_and_die(path, 5);
+  struct stat info{};
+  ASSERT_EQ(::stat((path + "-wal").c_str(), &info), 0);
+  ASSERT_EQ(::truncate((path + "-wal").c_str(), info.st_size - 100), 0);
+  EXPECT_NE(notices_at(path).find("has lost commits"), std::string::npos);
+}
+
+TEST(SqliteMark, AnOlderCopyInItsPlaceIsSaidAndANewDatabaseToo) {
+  const TempFolder folder;
+  const std::string path = folder.file("v.db");
+  EXPECT_EQ(notices_at(path), "");
+  commit_and_die(path, 1);
+  EXPECT_EQ(notices_at(path), "");  // everything is in the file itself now
+  std::filesystem::copy_file(path, folder.file("copy"));
+  commit_and_die(path, 1);
+  EXPECT_EQ(notices_at(path), "");
+  std::filesystem::copy_file(folder.file("copy"), path,
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_NE(notices_at(path).find("has lost commits"), std::string::npos);
+  std::filesystem::remove(path);
+  EXPECT_NE(notices_at(path).find("is new: the database that was there"), std::string::npos);
+}
+
+TEST(SqliteMark, ADamagedMarkIsNoAlarm) {
+  const TempFolder folder;
+  const std::string path = folder.file("v.db");
+  commit_and_die(path, 2);
+  std::ofstream(path + ".mark") << "garbage that is long enough to be read as a mark";
+  EXPECT_EQ(notices_at(path), "");
+}
+
+TEST(SqliteOpen, ADatabaseWithTwoNamesIsRefused) {
+  const TempFolder folder;
+  const std::string path = folder.file("v.db");
+  ASSERT_TRUE(open_at(path));
+  ASSERT_EQ(::link(path.c_str(), folder.file("other.db").c_str()), 0);
+  for (const char* name : {"v.db", "other.db"}) {
+    const auto refused = open_at(folder.file(name));
+    ASSERT_FALSE(refused) << name;
+    EXPECT_EQ(refused.error().fault, Fault::kUnavailable);
+    EXPECT_NE(refused.error().detail.find("2 names (hard links)"), std::string::npos);
+  }
+  ASSERT_EQ(::unlink(folder.file("other.db").c_str()), 0);
+  EXPECT_TRUE(open_at(path));
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat info{};
+  EXPECT_EQ(::stat(path.c_str(), &info), 0) << path;
+  return info.st_mode & 0777U;
+}
+
+TEST(SqliteOpen, FilesAreTheirOwnersAlone) {
+  const TempFolder folder;
+  const std::string path = folder.file("v.db");
+  const mode_t before = ::umask(0);
+  std::unique_ptr<Store> store;
+  EXPECT_EQ(notices_at(path, &store), "");
+  const auto backed = backup_sqlite(path, folder.file("backup.db"));
+  ::umask(before);
+  ASSERT_TRUE(backed) << backed.error().detail;
+  for (const char* name : {"v.db", "v.db-wal", "v.db-shm", "v.db.lock", "v.db.mark", "backup.db"}) {
+    EXPECT_EQ(mode_of(folder.file(name)), 0600U) << name;
+  }
+}
+
+TEST(SqliteOpen, AFileThatIsOpenToEverybodyIsClosedAndThatIsSaid) {
+  const TempFolder folder;
+  const std::string path = folder.file("v.db");
+  ASSERT_TRUE(open_at(path));
+  ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
+  EXPECT_NE(notices_at(path).find("its mode is now 0640"), std::string::npos);
+  EXPECT_EQ(mode_of(path), 0640U);
+  EXPECT_EQ(notices_at(path), "");
+}
+
+TEST(SqliteOpen, NoLinkIsFollowedForWhatLiesBesideIt) {
+  const TempFolder folder;
+  for (const char* name : {".lock", ".mark"}) {
+    const std::string path = folder.file("v.db");
+    std::filesystem::remove(path + name);
+    ASSERT_EQ(::symlink(folder.file("elsewhere").c_str(), (path + name).c_str()), 0);
+    EXPECT_EQ(fault_at(path), Fault::kUnavailable) << name;
+    EXPECT_FALSE(std::filesystem::exists(folder.file("elsewhere")));
+    std::filesystem::remove(path + name);
+  }
 }
 
 }  // namespace

@@ -184,6 +184,9 @@ void World::change_worker(Commit& commit) {
     row.lost_lately.assign(row.times_lost, now_);
     row.end_told = {rng_.below(9)};
     if (rng_.chance(500)) row.drain_within = millis(rng_.between(0, 9'000));
+    row.blame = static_cast<WorkerBlame>(rng_.below(3));
+    row.times_blamed = static_cast<std::uint32_t>(rng_.below(4));
+    if (row.blame == WorkerBlame::kCordoned) row.probation_at = now_ + seconds(5);
     commit.rows.workers.push_back(row);
   }
   commit.rows.machines.push_back({MachineId{"machine-1"}, rng_.chance(500), now_});

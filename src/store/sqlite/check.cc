@@ -299,6 +299,24 @@ Result<void> give_name(const std::string& partial, const std::string& to) {
 }  // namespace
 }  // namespace sqlite
 
+namespace sqlite {
+namespace {
+
+// A copy holds what the database does: only its owner may read it.
+Result<void> make_private(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd >= 0) {
+    ::close(fd);
+    return {};
+  }
+  const int code = errno;
+  return std::unexpected(Error{code == ENOSPC ? Fault::kFull : Fault::kUnavailable,
+                               fmt::format("cannot create {}: {}", path, std::strerror(code))});
+}
+
+}  // namespace
+}  // namespace sqlite
+
 Result<void> backup_sqlite(const std::string& path, const std::string& to) {
   using namespace sqlite;
   std::error_code ignored;
@@ -308,7 +326,8 @@ Result<void> backup_sqlite(const std::string& path, const std::string& to) {
   }
   const std::string partial = fmt::format("{}.partial-{}", to, ::getpid());
   std::filesystem::remove(partial, ignored);
-  auto done = copy_pages(path, partial);
+  auto done = make_private(partial);
+  if (done) done = copy_pages(path, partial);
   if (done) done = sync_path(partial, O_RDWR);
   if (done) done = give_name(partial, to);
   if (!done) std::filesystem::remove(partial, ignored);

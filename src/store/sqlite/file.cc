@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/sqlite/sql.gen.h"
@@ -44,7 +45,7 @@ Result<std::string> real_path(const std::string& path) {
 }
 
 Result<FileLock> FileLock::take(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) {
     const int code = errno;
     return std::unexpected(
@@ -66,6 +67,50 @@ FileLock::FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)
 
 FileLock::~FileLock() {
   if (fd_ >= 0) ::close(fd_);
+}
+
+namespace {
+
+// What others may do with a file is taken away; what its group may, an operator has chosen.
+void tighten(const std::string& path, const std::function<void(const std::string&)>& notice) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return;
+  struct stat info{};
+  if (::fstat(fd, &info) == 0 && (info.st_mode & S_IRWXO) != 0) {
+    const mode_t narrow = info.st_mode & static_cast<mode_t>(~S_IRWXO) & 07777U;
+    const std::string mode = fmt::format("{:04o}", narrow);
+    const bool done = ::fchmod(fd, narrow) == 0;
+    if (notice) {
+      notice(path + (done ? " was open to every user of this machine; its mode is now " + mode
+                          : " is open to every user of this machine, and its mode cannot be "
+                            "changed to " +
+                                mode));
+    }
+  }
+  ::close(fd);
+}
+
+}  // namespace
+
+Result<bool> prepare_file(const std::string& path,
+                          const std::function<void(const std::string&)>& notice) {
+  const int made = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (made >= 0) {
+    ::close(made);
+    return true;
+  }
+  struct stat info{};
+  if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;  // SQLite says why
+  if (info.st_nlink > 1) {
+    return std::unexpected(
+        Error{Fault::kUnavailable,
+              fmt::format("{} has {} names (hard links): another controller could use it under "
+                          "another name, without its write-ahead log; remove the other names, or "
+                          "copy it with `vortex db backup`",
+                          path, info.st_nlink)});
+  }
+  for (const char* suffix : {"", "-wal", "-shm"}) tighten(path + suffix, notice);
+  return false;
 }
 
 namespace {

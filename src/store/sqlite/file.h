@@ -3,6 +3,7 @@
 // version knows.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,12 @@ class FileLock {
   explicit FileLock(int fd) : fd_(fd) {}
   int fd_;
 };
+
+// Makes the file for a new database, and judges an existing one: readable by its owner alone when
+// it is made, never by everybody (told to `notice`), and under one name only. SQLite gives its
+// other files the same mode.
+Result<bool> prepare_file(const std::string& path,
+                          const std::function<void(const std::string&)>& notice);
 
 // Brings a database file to the layout that this version knows.
 //

@@ -1,13 +1,17 @@
 #include "store/sqlite/open.h"
 
+#include <charconv>
 #include <chrono>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include "base/text.h"
 #include "store/plan_shelf.h"
 #include "store/sqlite/file.h"
+#include "store/sqlite/mark.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/sql.gen.h"
 #include "store/sqlite/writer.h"
@@ -26,6 +30,7 @@ Instant system_clock() {
 struct Parts {
   FileLock lock;
   std::unique_ptr<Connection> db;
+  CommitMark mark;
 };
 
 class SqliteStore final : public Store {
@@ -35,7 +40,7 @@ class SqliteStore final : public Store {
   SqliteStore(SqliteOptions options, Parts parts)
       : options_(std::move(options)),
         parts_(std::move(parts)),
-        writer_(*parts_.db, shelf_, options_.logs,
+        writer_(*parts_.db, parts_.mark, shelf_, options_.logs,
                 options_.wall_clock ? options_.wall_clock : system_clock) {}
 
   Writer& writer() override { return writer_; }
@@ -83,6 +88,50 @@ Result<void> set_up_writer(Connection& db, const SqliteOptions& options) {
   return migrate(db);
 }
 
+Result<CommitMark::Point> point_of(Connection& db) {
+  const auto term = db.ask(sql::kReadTerm);
+  if (!term) return std::unexpected(term.error());
+  const auto clock = db.ask(sql::kReadClock);
+  if (!clock) return std::unexpected(clock.error());
+  CommitMark::Point point;
+  std::from_chars(term->data(), term->data() + term->size(), point.term);
+  std::from_chars(clock->data(), clock->data() + clock->size(), point.clock_us);
+  return point;
+}
+
+std::string time_of(const CommitMark::Point& point) {
+  const Instant at{point.clock_us};
+  if (!has_time_text(at)) return std::to_string(point.clock_us);
+  const TimeText text = time_text(at);
+  return std::string(text.data(), text.size());
+}
+
+// A database that is older than its mark has lost what was acknowledged in between.
+struct Opened {
+  CommitMark& mark;
+  bool is_new = false;
+};
+Result<void> compare_with_mark(Connection& db, const Opened& opened, const SqliteOptions& options) {
+  const auto now = point_of(db);
+  if (!now) return std::unexpected(now.error());
+  const auto marked = opened.mark.point();
+  const bool behind = marked && *now < *marked;
+  if (behind && opened.is_new && options.notice) {
+    options.notice(
+        fmt::format("{} is new: the database that was there, with a last commit of {}, "
+                    "is gone",
+                    options.path, time_of(*marked)));
+  } else if (behind && options.notice) {
+    options.notice(fmt::format(
+        "{} has lost commits: its last one is of {} (term {}), but there was one of {} (term {}). "
+        "Its write-ahead log was deleted or cut, or an older copy was put in its place. What was "
+        "acknowledged in between is gone",
+        options.path, time_of(*now), now->term, time_of(*marked), marked->term));
+  }
+  opened.mark.set(*now);
+  return {};
+}
+
 }  // namespace
 }  // namespace sqlite
 
@@ -94,6 +143,10 @@ Result<std::unique_ptr<Store>> open_sqlite(const SqliteOptions& given) {
   options.path = *std::move(path);
   auto lock = FileLock::take(options.path + ".lock");
   if (!lock) return std::unexpected(lock.error());
+  const auto made = prepare_file(options.path, options.notice);
+  if (!made) return std::unexpected(made.error());
+  auto mark = CommitMark::open(options.path + ".mark");
+  if (!mark) return std::unexpected(mark.error());
   auto db = Connection::open({.path = options.path,
                               .use = Use::kWrite,
                               .cache_bytes = options.writer_cache_bytes,
@@ -102,7 +155,11 @@ Result<std::unique_ptr<Store>> open_sqlite(const SqliteOptions& given) {
                               .vfs = options.vfs});
   if (!db) return std::unexpected(db.error());
   if (auto done = set_up_writer(**db, options); !done) return std::unexpected(done.error());
-  return std::make_unique<SqliteStore>(std::move(options), Parts{*std::move(lock), *std::move(db)});
+  if (auto done = compare_with_mark(**db, {*mark, *made}, options); !done) {
+    return std::unexpected(done.error());
+  }
+  return std::make_unique<SqliteStore>(std::move(options),
+                                       Parts{*std::move(lock), *std::move(db), *std::move(mark)});
 }
 
 }  // namespace vortex::store

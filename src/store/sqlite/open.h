@@ -26,6 +26,8 @@ struct SqliteOptions {
   int busy_timeout_ms = 5'000;          // while somebody else's shell holds the file
   std::function<Instant()> wall_clock;  // unset: the system's; only for where a term starts
   std::string vfs;  // the layer of SQLite below the writer; empty: the usual one
+  // Told what is odd about the files but no reason not to open them; unset: nobody.
+  std::function<void(const std::string&)> notice;
 };
 
 Result<std::unique_ptr<Store>> open_sqlite(const SqliteOptions& options);

@@ -130,8 +130,6 @@ Result<Totals> SqliteReader::totals(Instant now) {
 
 namespace {
 
-constexpr std::int64_t kBeforeAll = std::numeric_limits<std::int64_t>::max();
-
 RecoveryView take_recovery(Rows& rows) { return {take_row<RecoveryRow>(rows)}; }
 
 DeadLetterView take_letter(Rows& rows) {

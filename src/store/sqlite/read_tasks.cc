@@ -34,8 +34,6 @@ DagView take_dag(Rows& rows) {
   return view;
 }
 
-constexpr std::int64_t kBeforeAll = std::numeric_limits<std::int64_t>::max();
-
 }  // namespace
 
 Result<Page<RunView>> SqliteReader::runs(const RunFilter& filter, const PageRequest& page) {

@@ -2,10 +2,11 @@
 // Reads a SQLite store to show it, on a connection of its own that never writes or checkpoints.
 //
 // One thread at a time. An answer made of several statements is read from one snapshot. The lists
-// are spread over read_tasks.cc, read_tasks.cc, read_fleet.cc, read_fleet.cc and read_logs.cc;
+// are spread over read_tasks.cc, read_fleet.cc and read_logs.cc;
 // read_logs.cc is for the thorough check.
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,6 +22,9 @@
 #include "store/sqlite/statement.h"
 
 namespace vortex::store::sqlite {
+
+// The cursor of a list that runs from the newest to the oldest, at its begin.
+inline constexpr std::int64_t kBeforeAll = std::numeric_limits<std::int64_t>::max();
 
 // The statements of one reader, each prepared at its first use and kept. Names are those of the
 // .sql files they come from: read_runs.sql, read_tasks.sql, read_fleet.sql, logs.sql.

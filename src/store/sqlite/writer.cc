@@ -9,9 +9,10 @@
 
 namespace vortex::store::sqlite {
 
-SqliteWriter::SqliteWriter(Connection& db, PlanShelf& shelf, LogLimits logs,
+SqliteWriter::SqliteWriter(Connection& db, CommitMark& mark, PlanShelf& shelf, LogLimits logs,
                            std::function<Instant()> wall_clock)
     : db_(db),
+      mark_(mark),
       wall_clock_(std::move(wall_clock)),
       known_(db, shelf),
       transactions_(db),
@@ -50,6 +51,7 @@ Result<AcquireAnswer> SqliteWriter::acquire(const ControllerId& who, Duration) {
              .number(won.database_now.us));
   if (auto done = finish(tx); !done) return std::unexpected(done.error());
   in_doubt_ = false;
+  mark_.set({won.term.value, won.database_now.us});
   return won;
 }
 
@@ -86,7 +88,9 @@ Result<void> SqliteWriter::commit(const Commit& commit) {
     logs_.write(tx, commit.logs);
     retention_.forget(tx, commit.expired);
   }
-  return finish(tx);
+  auto done = finish(tx);
+  if (done) mark_.set({commit.term.value, commit.now.us});
+  return done;
 }
 
 Result<std::vector<ExpiredRun>> SqliteWriter::expirable(const Retention& keep, Instant now,

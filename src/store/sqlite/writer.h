@@ -13,6 +13,7 @@
 #include "store/sqlite/fleet_rows.h"
 #include "store/sqlite/image_load.h"
 #include "store/sqlite/known.h"
+#include "store/sqlite/mark.h"
 #include "store/sqlite/retention.h"
 #include "store/sqlite/run_rows.h"
 #include "store/sqlite/statement.h"
@@ -23,7 +24,7 @@ namespace vortex::store::sqlite {
 
 class SqliteWriter final : public Writer {
  public:
-  SqliteWriter(Connection& db, PlanShelf& shelf, LogLimits logs,
+  SqliteWriter(Connection& db, CommitMark& mark, PlanShelf& shelf, LogLimits logs,
                std::function<Instant()> wall_clock);
 
   Result<AcquireAnswer> acquire(const ControllerId& who, Duration lease) override;
@@ -53,6 +54,7 @@ class SqliteWriter final : public Writer {
   Result<void> refuse_while_in_doubt() const;
 
   Connection& db_;
+  CommitMark& mark_;
   std::function<Instant()> wall_clock_;
   Packer packer_;
   Known known_;

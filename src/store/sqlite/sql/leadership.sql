@@ -3,6 +3,12 @@
 -- name: read_leadership
 SELECT term, clock_us FROM leadership;
 
+-- name: read_term
+SELECT term FROM leadership;
+
+-- name: read_clock
+SELECT clock_us FROM leadership;
+
 -- name: take_leadership
 UPDATE leadership SET term = ?1, holder = ?2, clock_us = ?3;
 
