@@ -12,6 +12,7 @@ class Hasher {
   void add(std::uint64_t value) {
     value_ = (value_ ^ value) * 0x9FB21C651E98DF25ULL;
     value_ ^= value_ >> 32;
+    ++words_;
   }
   void add(std::string_view text) {
     add(text.size());
@@ -24,9 +25,11 @@ class Hasher {
     if (filled > 0) add(word);
   }
   std::uint64_t value() const { return value_; }
+  std::uint64_t bytes() const { return words_ * 8; }  // that were added, numbers as eight
 
  private:
   std::uint64_t value_ = 0x243F6A8885A308D3ULL;
+  std::uint64_t words_ = 0;
 };
 
 }  // namespace vortex

@@ -21,7 +21,7 @@ namespace vortex::core {
 struct RegisterWorker {
   RequestId request;
   WorkerInfo info;
-  Incarnation incarnation;
+  Incarnation incarnation;  // 0: the core chooses one
 };
 struct Sync {
   RequestId request;
@@ -130,6 +130,7 @@ struct SubmitRun {
   Labels labels;
   std::string params;
   std::string idempotency_key;
+  std::string submitted_by = {};  // name of the token; empty: none was needed
 };
 struct CancelRun {
   RequestId request;
@@ -214,7 +215,9 @@ struct NoteFindings {
   std::vector<std::string> findings;
   bool repaired = false;
 };
-struct Tick {};
+struct Tick {
+  bool bulk = true;  // go on with work on very many tasks; false: the commit has enough rows
+};
 
 using Command =
     std::variant<RegisterWorker, Sync, ConnectionLost, ProbeResult, WorkerExited, Unsent,

@@ -34,6 +34,7 @@ enum class RefusalKind : std::uint8_t {
   kLeaseNotHeld,
   kLeaseTaken,
   kMalformed,
+  kOverQuota,  // live runs take up all that is allowed
 };
 
 struct Refusal {
@@ -54,6 +55,7 @@ struct Registered {
   Duration lease;
   Duration heartbeat_interval;
   Duration self_fence;  // how long after its last acknowledged call a worker may run its tasks
+  Incarnation incarnation = {};  // of the life that has begun
 };
 struct LeaseGranted {
   Epoch epoch;

@@ -14,7 +14,8 @@ struct Fitting {
   std::uint32_t gone = 0;
   std::uint32_t barred = 0;
   std::uint32_t full = 0;
-  std::vector<std::string> barred_names;
+  std::vector<std::string> barred_by;  // one line per worker that takes no work
+  Instant probation_at = kNever;       // when the first of them begins its probation
 };
 
 // "1 task", "2 tasks"
@@ -61,6 +62,17 @@ Explanation why_waiting(const Run& run, std::uint32_t index) {
                  how_needs_stand(run, index));
 }
 
+std::string why_barred(const Worker& worker) {
+  const std::string name = "'" + worker.info->id.text + "'";
+  if (worker.state == WorkerState::kDraining) return name + " is draining";
+  if (!worker.is_trusted() || worker.lost_pending) return name + " is suspect and may be gone";
+  if (worker.blame == WorkerBlame::kCordoned) {
+    return name + " is cordoned because tasks died abnormally on it; probation follows";
+  }
+  if (worker.cordoned) return name + " is cordoned by an operator";
+  return name + " has not sent a heartbeat yet";
+}
+
 Fitting count_fitting(Context& cx, ClassIx cls) {
   Fitting out;
   const Resources& demand = cx.state.ready[cls].requirements.resources;
@@ -73,7 +85,8 @@ Fitting count_fitting(Context& cx, ClassIx cls) {
       ++out.gone;
     } else if (!worker.takes_work()) {
       ++out.barred;
-      out.barred_names.push_back(worker.info->id.text);
+      out.barred_by.push_back(why_barred(worker));
+      out.probation_at = std::min(out.probation_at, worker.probation_at);
     } else if (worker.capacity() == 0 || !resources_fit(worker, demand)) {
       ++out.full;
     }
@@ -97,11 +110,14 @@ Explanation why_no_worker(Context& cx, ClassIx cls) {
   }
   if (fitting.gone + fitting.barred == fitting.all) {
     std::vector<std::string> details{counted};
-    for (const auto& name : fitting.barred_names) {
-      details.push_back("'" + name + "' is cordoned, suspect or draining");
-    }
-    return because(WaitReason::kFittingWorkersBarred,
-                   "one of them is uncordoned or heard from again", std::move(details));
+    details.insert(details.end(), fitting.barred_by.begin(), fitting.barred_by.end());
+    const bool blamed = fitting.probation_at != kNever;
+    Explanation out = because(WaitReason::kFittingWorkersBarred,
+                              blamed ? "one of them begins its probation or is heard from again"
+                                     : "one of them is uncordoned or heard from again",
+                              std::move(details));
+    if (blamed) out.moves_at = fitting.probation_at;
+    return out;
   }
   if (fitting.gone + fitting.barred + fitting.full == fitting.all) {
     return because(WaitReason::kFittingWorkersFull,

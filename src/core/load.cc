@@ -24,6 +24,9 @@ void restore_worker(Context& cx, const WorkerRow& row) {
   }
   worker.profile = cx.state.ready.profile(*row.info);
   if (!is_present(row.state)) return;
+  if (row.blame == WorkerBlame::kCordoned) {
+    cx.state.timers.set({TimerKind::kProbation, ix.value}, cx.state.clock.judged(row.probation_at));
+  }
   ++cx.state.machines[row.info->machine].present;
   cx.state.timers.set({TimerKind::kWorker, ix.value}, lease_end(cx.state, worker));
 }
@@ -262,6 +265,7 @@ RunIx restore_run(Context& cx, const RunImage& image) {
   const RunIx ix = open_run(cx.state, row.id, row.plan);
   Run& run = cx.run(ix);
   run.request = row.request;
+  book_run(cx.state, run);
   run.ending = row.ending;
   run.paused = row.paused;
   run.created_at = row.created_at;

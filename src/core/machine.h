@@ -28,6 +28,9 @@ void on_forget_run(Context& cx, const ForgetRun& command);
 // An empty live run of this plan: nodes pending, no task made. Used by submit and by load.
 RunIx open_run(State& state, RunId id, PlanPtr plan);
 
+// Counts a live run, whose request is known, among what live runs take up.
+void book_run(State& state, const Run& run);
+
 // Frees everything that the runs that ended in this step held in memory. Their rows must have been
 // made before.
 void close_ended_runs(Context& cx);
@@ -240,8 +243,26 @@ const RetryPolicy& retry_policy(const Policy& policy, const NodeSpec& spec);
 //
 // Distinct means distinct definitions, not tasks: a map whose program crashes on every item says
 // something about the program, and must not take the whole fleet out of service.
+//
+// Such a cordon ends by itself, and only some workers at a time can have one (docs/adr/015):
+//
+//   none --died--> cordoned --wait over, came back, too few others--> probation --normal end-->
+//   none
+//                     ^-------------------- died again, waits longer -----+
 
 void judge_worker(Context& cx, WorkerIx ix, const Task& task, const AttemptEnd& end);
+// How many of so many workers may wait for a probation at the same time.
+std::uint32_t blame_cap(const Policy& policy, std::uint32_t workers);
+// From here on it gets one task at a time, until one of them shows whether it is well.
+void begin_probation(Context& cx, WorkerIx ix, const char* why);
+void on_probation_timer(Context& cx, WorkerIx ix);
+// Workers have left: of those that wait, as many begin their probation as are too many now.
+void relax_blame(Context& cx);
+// Present and not on its way out, and no operator keeps work from it.
+inline bool is_in_service(const Worker& worker) {
+  return is_present(worker.state) && worker.state != WorkerState::kDraining &&
+         (!worker.cordoned || worker.blame != WorkerBlame::kNone);
+}
 // One more crash and it is quarantined. A limit of one leaves no room for doubt.
 bool on_last_try(const Policy& policy, const Task& task);
 // The worker holds such a task.
@@ -279,7 +300,9 @@ void on_pause_queue(Context& cx, const PauseQueue& command);
 
 constexpr std::uint32_t kSlotsMax = 100'000;  // of one worker
 
-void on_register(Context& cx, const RegisterWorker& command);
+void on_register(Context& cx, const RegisterWorker& asked);
+// The highest incarnation that a worker may have now, after the newest that is known of it.
+Incarnation newest_life(const Context& cx, Incarnation known);
 void on_drain_worker(Context& cx, const DrainWorker& command);
 void on_cordon_worker(Context& cx, const CordonWorker& command);
 void on_delete_worker(Context& cx, const DeleteWorker& command);

@@ -54,6 +54,8 @@ void fire(Context& cx, TimerKey key) {
       return on_run_timer(cx, {key.index});
     case TimerKind::kLease:
       return on_lease_timer(cx, {key.index});
+    case TimerKind::kProbation:
+      return on_probation_timer(cx, {key.index});
     case TimerKind::kOwn:
       return on_own_timer(cx, static_cast<OwnTimer>(key.index));
   }
@@ -116,9 +118,10 @@ void show_new_runs(Effects& fx) {
 
 }  // namespace
 
-Instant State::next_wake() const {
-  if (!bulk.empty() || !leftover.empty() || !ready.dirty.empty() || !offering.empty())
-    return clock.last_seen();
+Instant State::next_wake() const { return bulk.empty() ? next_due() : clock.last_seen(); }
+
+Instant State::next_due() const {
+  if (!leftover.empty() || !ready.dirty.empty() || !offering.empty()) return clock.last_seen();
   const auto next = timers.next();
   return next ? clock.term_time(*next) : kNever;
 }
@@ -128,9 +131,15 @@ Effects step(State& state, const Command& command, Instant now) {
     REACHED("core: own absence noticed");
   }
   Context cx(state, now);
+  const bool was_idle = state.bulk.empty();
   std::visit(Handle(cx), command);
+  if (cx.fleet_shrank) relax_blame(cx);
   settle_nodes(cx);
-  if (!state.bulk.empty()) advance_bulk(cx);
+  // What begins here has its first slice here, so that a small run is whole at once. Only ticks go
+  // on with it: whoever ticks decides how much of it one commit carries.
+  const auto* tick = std::get_if<Tick>(&command);
+  const bool goes_on = tick != nullptr ? tick->bulk : was_idle;
+  if (goes_on && !state.bulk.empty()) advance_bulk(cx);
   settle_nodes(cx);
   dispatch(cx);
   settle(cx);

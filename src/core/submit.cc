@@ -1,5 +1,8 @@
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/hash.h"
 #include "base/planted.h"
 #include "base/reached.h"
@@ -43,8 +46,75 @@ bool answer_known_key(Context& cx, const SubmitRun& command, std::uint64_t diges
   return true;
 }
 
+Taken share_of(const DagPlan& plan, std::string_view params) {
+  return {1, plan.tasks, plan.bytes + params.size()};
+}
+
+// A row may lack what was said besides the DAG.
+const RunRequest& request_of(const Run& run) {
+  static const RunRequest none;
+  return run.request ? *run.request : none;
+}
+
+void add_to(Taken& sum, const Taken& one) {
+  sum.runs += one.runs;
+  sum.tasks += one.tasks;
+  sum.bytes += one.bytes;
+}
+
+void subtract_from(Taken& sum, const Taken& one) {
+  sum.runs -= one.runs;
+  sum.tasks -= one.tasks;
+  sum.bytes -= one.bytes;
+}
+
+void unbook_run(State& state, const Run& run) {
+  const Taken one = share_of(*run.plan, request_of(run).params);
+  subtract_from(state.taken, one);
+  const auto by = state.taken_by.find(request_of(run).submitted_by);
+  VX_ASSERT(by != state.taken_by.end());
+  subtract_from(by->second, one);
+  if (by->second.runs == 0) state.taken_by.erase(by);
+}
+
+// What would be too much with one more run; empty: it fits.
+std::string over(const Quota& quota, const Taken& taken, const Taken& one) {
+  const auto says = [](std::uint64_t has, std::uint64_t more, std::uint64_t most,
+                       std::string_view what) {
+    if (most == 0 || has + more <= most) return std::string{};
+    return std::to_string(has) + " of " + std::to_string(most) + " " + std::string(what) +
+           " are in use, and this run needs " + std::to_string(more);
+  };
+  std::string wrong = says(taken.runs, one.runs, quota.runs, "live runs");
+  if (wrong.empty()) wrong = says(taken.tasks, one.tasks, quota.tasks, "tasks of live runs");
+  if (wrong.empty()) {
+    wrong = says(taken.bytes, one.bytes, quota.bytes, "bytes of definitions and params");
+  }
+  return wrong;
+}
+
+// True: the answer was a refusal.
+bool refuse_over_quota(Context& cx, const SubmitRun& command, const DagPlan& plan) {
+  const Taken one = share_of(plan, command.params);
+  const auto by = cx.state.taken_by.find(command.submitted_by);
+  const Taken own = by == cx.state.taken_by.end() ? Taken{} : by->second;
+  std::string wrong = over(cx.state.policy.quota_per_token, own, one);
+  if (!wrong.empty()) {
+    wrong += command.submitted_by.empty() ? " (quota of callers without a token)"
+                                          : " (quota of token '" + command.submitted_by + "')";
+  } else {
+    wrong = over(cx.state.policy.quota, cx.state.taken, one);
+    if (!wrong.empty()) wrong += " (quota of the whole controller)";
+  }
+  if (wrong.empty()) return false;
+  REACHED("core: submit refused because a quota is used up");
+  cx.refuse(command.request, RefusalKind::kOverQuota, std::move(wrong));
+  return true;
+}
+
 void close_run(State& state, RunIx ix) {
   Run const& run = state.runs[ix];
+  unbook_run(state, run);
   // The slots are freed in slices (core/machine.h): a run of a million would make this step long.
   state.leftover.insert(state.leftover.end(), run.tasks.begin(), run.tasks.end());
   for (const NodeRun& node : run.nodes) state.ready.drop_class(node.cls);
@@ -76,6 +146,12 @@ RunIx open_run(State& state, RunId id, PlanPtr plan) {
   return ix;
 }
 
+void book_run(State& state, const Run& run) {
+  const Taken one = share_of(*run.plan, request_of(run).params);
+  add_to(state.taken, one);
+  add_to(state.taken_by[request_of(run).submitted_by], one);
+}
+
 void close_ended_runs(Context& cx) {
   for (const RunIx ix : cx.runs_ended) close_run(cx.state, ix);
   cx.runs_ended.clear();
@@ -98,6 +174,7 @@ void on_submit(Context& cx, const SubmitRun& command) {
   }
   const std::uint64_t digest = digest_of(command, **plan);
   if (answer_known_key(cx, command, digest)) return;
+  if (refuse_over_quota(cx, command, **plan)) return;
 
   const RunId id = cx.state.counters.next_run;
   cx.state.counters.next_run = id.next();
@@ -105,8 +182,9 @@ void on_submit(Context& cx, const SubmitRun& command) {
   const RunIx ix = open_run(cx.state, id, *plan);
   Run& run = cx.run(ix);
   run.created_at = cx.now;
-  run.request = std::make_shared<const RunRequest>(
-      RunRequest{command.labels, command.params, command.idempotency_key, digest});
+  run.request = std::make_shared<const RunRequest>(RunRequest{
+      command.labels, command.params, command.idempotency_key, digest, command.submitted_by});
+  book_run(cx.state, run);
   if (!command.idempotency_key.empty()) cx.state.keys[command.idempotency_key] = {id, digest};
   cx.touch(ix);
   cx.event(EventKind::kRunSubmitted, {.worker = {}, .task = {}, .run = ix},

@@ -53,7 +53,7 @@ void take_entry(Context& cx, const LifecycleEntry& entry) {
     Worker& worker = cx.worker(ix);
     // Proof, or its own goodbye, said so before.
     if (entry.incarnation <= worker.end_told) return;
-    worker.end_told = entry.incarnation;
+    worker.end_told = std::min(entry.incarnation, newest_life(cx, worker.incarnation));
     cx.touch(ix);
   }
   cx.event_of(entry.worker, entry.kind, entry.data, severity_of(entry.kind));
@@ -84,7 +84,8 @@ void on_worker_exited(Context& cx, const WorkerExited& command) {
     cx.process_end = command.how;
     lose_worker(cx, ix, Evidence::kExit);
     Worker& ended = cx.worker(ix);
-    ended.end_told = std::max(ended.end_told, command.incarnation);
+    const Incarnation told = std::min(command.incarnation, newest_life(cx, ended.incarnation));
+    ended.end_told = std::max(ended.end_told, told);
   }
   cx.reply(command.request, Done{});
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "base/assert.h"
@@ -70,6 +71,7 @@ void begin_session(Context& cx, WorkerIx ix, const RegisterWorker& command) {
   cx.event(EventKind::kWorkerRegistered, {.worker = ix, .task = {}, .run = {}},
            {{"incarnation", static_cast<std::int64_t>(command.incarnation.value)},
             {"machine", command.info.machine.text}});
+  if (worker.blame == WorkerBlame::kCordoned) begin_probation(cx, ix, "the worker was restarted");
 }
 
 void adjust(Usage& used, const Resources& demand, std::int64_t sign) {
@@ -122,6 +124,7 @@ void forget_worker(Context& cx, WorkerIx ix, const char* why) {
   end_session(cx, ix);
   update_offer(cx, ix);
   cx.state.timers.clear({TimerKind::kWorker, ix.value});
+  cx.state.timers.clear({TimerKind::kProbation, ix.value});
   std::erase_if(cx.state.weak_losses, [ix](const auto& loss) { return loss.second == ix; });
   std::erase(cx.state.offering, ix);
   std::erase(cx.calling, ix);
@@ -155,8 +158,10 @@ void set_worker_state(Context& cx, WorkerIx ix, WorkerState state) {
   Worker& worker = cx.worker(ix);
   // A worker that was just added counts as absent until its first state is set.
   const bool was = worker.registered_once && is_present(worker.state);
+  const bool was_in_service = worker.registered_once && is_in_service(worker);
   worker.registered_once = true;
   worker.state = state;
+  if (was_in_service && !is_in_service(worker)) cx.fleet_shrank = true;
   count_presence(cx, worker.info->machine, was, is_present(state));
   cx.touch(ix);
 }
@@ -212,19 +217,54 @@ bool another_could_take(Context& cx, const Task& task, WorkerIx last) {
 namespace {
 
 // A worker whose processes need all of K to end must begin soon enough to be done within 0.95 L.
-Registered session_of(Context& cx) {
+Registered session_of(Context& cx, Incarnation life) {
   const Policy& policy = cx.state.policy;
   const Duration safe = policy.worker_lease * 95 / 100 - policy.kill_time - policy.sweep;
   return {cx.state.term, policy.worker_lease, policy.heartbeat_interval,
-          std::clamp(safe, Duration{}, policy.self_fence)};
+          std::clamp(safe, Duration{}, policy.self_fence), life};
+}
+
+// A life is numbered by a clock, of nanoseconds at the finest, or one by one. A number far beyond
+// both would leave none for the lives to come, and so take the name from its owner for good.
+constexpr Duration kClockAhead = hours(24 * 366);
+constexpr std::uint64_t kLivesAhead = 1'000'000;
+constexpr std::uint64_t kLifeMax = std::numeric_limits<std::int64_t>::max();  // the store's numbers
+
+Incarnation choose_life(Context& cx, Incarnation known) {
+  return std::max(known.next(), Incarnation{static_cast<std::uint64_t>(cx.now.us)});
 }
 
 }  // namespace
 
-void on_register(Context& cx, const RegisterWorker& command) {
-  const std::string wrong = what_is_wrong(command.info);
-  if (!wrong.empty()) return cx.refuse(command.request, RefusalKind::kMalformed, wrong);
-  WorkerIx ix = cx.state.workers.find(command.info.id);
+Incarnation newest_life(const Context& cx, Incarnation known) {
+  const auto clock_ns = static_cast<std::uint64_t>((cx.now + kClockAhead).us) * 1000;
+  return {std::min(std::max(clock_ns, known.value + kLivesAhead), kLifeMax)};
+}
+
+namespace {
+
+bool refuse_life(Context& cx, const RegisterWorker& command, Incarnation known) {
+  const Incarnation newest = newest_life(cx, known);
+  if (command.incarnation <= newest) return false;
+  REACHED("core: incarnation out of reach refused");
+  cx.refuse(command.request, RefusalKind::kMalformed,
+            "incarnation " + std::to_string(command.incarnation.value) + " is more than " +
+                std::to_string(newest.value) +
+                ", the highest that is accepted now; use the time in microseconds, or 0 to let the "
+                "controller choose");
+  return true;
+}
+
+}  // namespace
+
+void on_register(Context& cx, const RegisterWorker& asked) {
+  const std::string wrong = what_is_wrong(asked.info);
+  if (!wrong.empty()) return cx.refuse(asked.request, RefusalKind::kMalformed, wrong);
+  WorkerIx ix = cx.state.workers.find(asked.info.id);
+  const Incarnation newest = ix.valid() ? cx.worker(ix).incarnation : Incarnation{};
+  RegisterWorker command = asked;
+  if (command.incarnation.value == 0) command.incarnation = choose_life(cx, newest);
+  if (refuse_life(cx, command, newest)) return;
   if (ix.valid()) {
     const Worker& known = cx.worker(ix);
     const bool same_life = command.incarnation == known.incarnation;
@@ -234,7 +274,7 @@ void on_register(Context& cx, const RegisterWorker& command) {
     }
     // The first answer was lost: the same life asks again and loses nothing it holds.
     if (same_life) {
-      return cx.reply(command.request, session_of(cx));
+      return cx.reply(command.request, session_of(cx, command.incarnation));
     }
     if (is_present(known.state)) lose_worker(cx, ix, Evidence::kNewIncarnation);
     move_machine(cx, cx.worker(ix), command.info);
@@ -242,7 +282,7 @@ void on_register(Context& cx, const RegisterWorker& command) {
     ix = cx.state.workers.add(command.info.id);
   }
   begin_session(cx, ix, command);
-  cx.reply(command.request, session_of(cx));
+  cx.reply(command.request, session_of(cx, command.incarnation));
 }
 
 void on_drain_worker(Context& cx, const DrainWorker& command) {

@@ -70,6 +70,7 @@ bool Engine::is_done() const {
 Instant Engine::next_wake() const {
   Instant wake = std::min(now_ + kIdle, leadership_.next_wake());
   if (serves_) wake = std::min(wake, now_ + (next_tick_ - term_now()));
+  if (has_room_for_bulk()) wake = now_;
   // What only the end of the commit can move must not wake it again and again until then.
   if (writing_ && writing_->again_at) wake = std::min(wake, *writing_->again_at);
   if (writing_ && serves_ && !stalled_) {
@@ -149,10 +150,15 @@ bool Engine::take_refusal_for_image(const core::Command& command, core::Effects&
 void Engine::tick_when_due() {
   if (!serves_) return;
   const Instant now = term_now();
-  if (now < next_tick_ && now < state_->next_wake()) return;
+  const bool bulk = has_room_for_bulk();
+  if (!bulk && now < next_tick_ && now < state_->next_due()) return;
   if (!may_act()) return abandon("the leader lease has expired");
-  if (!step_into(gathering_, core::Tick{})) return;
-  next_tick_ = std::min(now + config_.policy.sweep, std::max(state_->next_wake(), now));
+  if (!step_into(gathering_, core::Tick{bulk})) return;
+  next_tick_ = std::min(now + config_.policy.sweep, std::max(state_->next_due(), now));
+}
+
+bool Engine::has_room_for_bulk() const {
+  return serves_ && !state_->bulk.empty() && gathering_.rows() < config_.bulk_rows_max;
 }
 
 // Finished runs beyond the limits are looked up, forgotten in the next commit, then swept away in

@@ -34,6 +34,9 @@ struct EngineConfig {
   Duration commit_stalled = seconds(1);  // a commit longer than this: the store takes no writes
   Duration retention_interval = seconds(60);
   std::size_t batch_rows_max = 20'000;
+  // A commit with so many rows takes no more of the work on very many tasks: whoever waits for it,
+  // or for the next one, is not kept waiting by somebody's million.
+  std::size_t bulk_rows_max = 5'000;
   std::uint64_t seed = 1;
   WriteEvent write_event = nullptr;
   // Told of every step, for whoever writes history down.
@@ -81,6 +84,7 @@ class Engine {
   bool step_into(Batch& batch, const core::Command& command);
   static bool take_refusal_for_image(const core::Command& command, core::Effects& effects);
   void tick_when_due();
+  bool has_room_for_bulk() const;
   void retain_when_due();
   Orders take_orders();
 

@@ -73,6 +73,8 @@ enum class EventKind : std::uint8_t {
   kWorkerDeleted,
   kLeaseForgotten,
   kWorkerFlapping,
+  kWorkerProbation,
+  kWorkerCordonWithheld,
 };
 template <>
 inline constexpr auto kWords<EventKind> = words<EventKind>({
@@ -131,6 +133,8 @@ inline constexpr auto kWords<EventKind> = words<EventKind>({
     {EventKind::kWorkerDeleted, "worker_deleted"},
     {EventKind::kLeaseForgotten, "lease_forgotten"},
     {EventKind::kWorkerFlapping, "worker_flapping"},
+    {EventKind::kWorkerProbation, "worker_probation"},
+    {EventKind::kWorkerCordonWithheld, "worker_cordon_withheld"},
 });
 
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };

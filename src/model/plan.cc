@@ -234,7 +234,9 @@ std::expected<PlanPtr, DagError> compile(DagSpec spec, const DagLimits& limits) 
     plan->nodes_by_level[plan->nodes[i].level].push_back(i);
   }
   if (auto linked = link_inputs(*plan); !linked) return std::unexpected(std::move(linked).error());
-  plan->digest = digest_of(plan->spec);
+  const SpecDigest digest = measure(plan->spec);
+  plan->digest = digest.value;
+  plan->bytes = digest.bytes;
   return plan;
 }
 

@@ -40,6 +40,7 @@ struct DagPlan {
   std::uint32_t levels = 0;
   std::uint32_t tasks = 0;
   std::uint64_t digest = 0;  // of everything in the specification
+  std::uint64_t bytes = 0;   // about as many as the specification takes up
 
   const NodeSpec& node_spec(std::uint32_t node) const { return spec.nodes[nodes[node].spec]; }
   std::uint32_t node_of_task(std::uint32_t task_index) const;

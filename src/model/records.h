@@ -34,6 +34,11 @@ inline constexpr auto kTable<RunRow> = table<RunRow>(
         .stored(As::kNullIfEmpty)
         .nullable()
         .once(),
+    field<&RunRow::request, &RunRequest::submitted_by>(
+        "submitted_by", "name of the token that submitted it; null: none was needed")
+        .stored(As::kNullIfEmpty)
+        .nullable()
+        .once(),
     field<&RunRow::levels_passed>("levels_passed", "number of levels whose tasks have all ended"),
     field<&RunRow::made>(kCountColumns, "tasks created so far, by state").named("counts"),
     kept<&RunRow::timeout_at>("timeout_at", "when the run as a whole times out"),
@@ -159,7 +164,8 @@ inline constexpr auto kTable<WorkerRow> = table<WorkerRow>(
         .written(Write::kRarely),
     field<&WorkerRow::state>("state", "IDLE and RUNNING workers are active"),
     field<&WorkerRow::suspect>("suspect", "it may be gone; it gets no new tasks"),
-    field<&WorkerRow::cordoned>("cordoned", "it gets no new tasks until uncordoned"),
+    field<&WorkerRow::cordoned>(
+        "cordoned", "it gets no new tasks until uncordoned; on probation, one at a time"),
     field<&WorkerRow::incarnation>("incarnation", "identifies one life of the worker"),
     field<&WorkerRow::info, &WorkerInfo::address>(
         "address", "address of its health endpoint; empty: it cannot be probed")
@@ -184,6 +190,15 @@ inline constexpr auto kTable<WorkerRow> = table<WorkerRow>(
     kept<&WorkerRow::drain_within>(
         "drain_within_us",
         "how long an operator lets its tasks run on; NULL: as the worker allows"),
+    field<&WorkerRow::blame>("blame",
+                             "cordoned: after abnormal task deaths; probation: gets one task at a "
+                             "time until one ends normally"),
+    field<&WorkerRow::times_blamed>("times_blamed", "cordons in a row after abnormal task deaths"),
+    field<&WorkerRow::probation_at>("probation_us",
+                                    "when its probation begins; null: not waiting for one")
+        .named("probation_at")
+        .stored(As::kMicros)
+        .nullable(),
     field<&WorkerRow::registered_at>("created_at", "start of this incarnation")
         .named("registered_at"),
     field<&WorkerRow::last_heartbeat>("last_heartbeat", "null: none yet").nullable());

@@ -37,8 +37,9 @@ using TaskTotals = std::array<std::uint64_t, kTaskStates>;
 struct RunRequest {
   Labels labels;
   std::string params;
-  std::string idempotency_key;  // empty: none
-  std::uint64_t digest = 0;     // of DAG, params and labels: one key, one request
+  std::string idempotency_key;    // empty: none
+  std::uint64_t digest = 0;       // of DAG, params and labels: one key, one request
+  std::string submitted_by = {};  // name of the token; empty: none was needed
 };
 
 struct RunRow {  // key: id
@@ -113,6 +114,9 @@ struct WorkerRow {  // key: info->id
   std::vector<Instant> lost_lately = {};      // the newest losses, oldest first
   Incarnation end_told = {};                  // the newest life whose end is in the monitor log
   std::optional<Duration> drain_within = {};  // what an operator allowed
+  WorkerBlame blame = WorkerBlame::kNone;     // not kNone: cordoned, and not by an operator
+  std::uint32_t times_blamed = 0;             // in a row: each failed probation adds one
+  Instant probation_at = kNever;              // kCordoned: when its probation begins
 };
 
 struct MachineRow {  // key: id

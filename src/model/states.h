@@ -70,6 +70,19 @@ constexpr bool is_active(WorkerState s) {
   return s == WorkerState::kIdle || s == WorkerState::kRunning;
 }
 
+// How far a worker is blamed for tasks that died abnormally on it.
+enum class WorkerBlame : std::uint8_t {
+  kNone,
+  kCordoned,   // waits for its probation
+  kProbation,  // gets one task at a time; the first normal end lifts the cordon
+};
+template <>
+inline constexpr auto kWords<WorkerBlame> = words<WorkerBlame>({
+    {WorkerBlame::kNone, "none"},
+    {WorkerBlame::kCordoned, "cordoned"},
+    {WorkerBlame::kProbation, "probation"},
+});
+
 // How an attempt ended.
 enum class Verdict : std::uint8_t {
   kCompleted,

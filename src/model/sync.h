@@ -5,6 +5,7 @@
 // to stop, and which of the worker's epochs are stale. A report counts once per (task, epoch).
 // Every send has a new, higher `seq`; what arrives with a lower one is old and changes nothing.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,6 +20,11 @@
 #include "model/words.h"
 
 namespace vortex {
+
+// What a worker says in one call is bounded. Texts for people are cut, longer lists are refused.
+inline constexpr std::size_t kMessageBytesMax = 16 * 1024;  // about the end of an attempt
+inline constexpr std::size_t kStepBytesMax = 256;           // of its progress
+inline constexpr std::size_t kSyncEntriesMax = 500'000;     // tasks held, reports
 
 // All that a worker needs to know about a task to run one attempt of it.
 //

@@ -8,7 +8,10 @@ namespace {
 
 class BlameTest : public LifeTest {
  protected:
-  BlameTest() { ignore_comings_and_goings(); }
+  BlameTest() {
+    ignore_comings_and_goings();
+    state->policy.probation_after = policy.probation_after = seconds(20);
+  }
 
   const TaskRow& only_task() const {
     EXPECT_EQ(mirror.tasks.size(), 1u);
@@ -22,6 +25,34 @@ class BlameTest : public LifeTest {
     EXPECT_EQ(c.stalls, stalls);
     EXPECT_EQ(c.releases, releases);
   }
+  // A worker that gets none of the test's tasks, so that the fleet is not one worker alone.
+  static WorkerInfo elsewhere(const std::string& name) {
+    WorkerInfo info = worker_info(name);
+    info.queues = {"q-" + name};
+    return info;
+  }
+  void submit_one(const std::string& name, const std::string& queue = "default") {
+    NodeSpec spec = with_retries(node(name), 0);
+    spec.requirements.queue = queue;
+    submit({spec});
+  }
+  // As many definitions as it takes die on it.
+  void blame(Hand& hand, const std::string& queue = "default") {
+    for (std::uint16_t i = 0; i < policy.cordon_after; ++i) {
+      submit_one("bad" + std::to_string(++definitions_), queue);
+      die_by_signal(hand);
+    }
+    take_all(EventKind::kTaskDeadLettered);
+  }
+  Hand& blamed(const std::string& name, std::uint32_t slots = 1) {
+    Hand& hand = join(name, slots);
+    blame(hand);
+    EXPECT_EQ(row(hand).blame, WorkerBlame::kCordoned);
+    EXPECT_TRUE(row(hand).cordoned);
+    take(EventKind::kWorkerCordoned);
+    return hand;
+  }
+  int definitions_ = 0;
   void die_by_signal(Hand& hand) {
     end(hand, take_and_start(hand), Failed{Failed::Cause::kSignal, 11, "segfault"});
     take(EventKind::kTaskFailed);
@@ -168,6 +199,7 @@ TEST_F(BlameTest, GoodbyeResetAndDrainBlameNobody) {
 }
 
 TEST_F(BlameTest, ThreeDifferentDefinitionsThatDieAbnormallyInARowCordonTheWorker) {
+  join(elsewhere("other"));
   Hand& w = join("w");
   for (const char* name : {"a", "b", "c"}) {
     EXPECT_FALSE(row(w).cordoned);
@@ -209,6 +241,175 @@ TEST_F(BlameTest, AnOrdinaryEndBreaksTheRow) {
   die_by_signal(w);
   EXPECT_FALSE(row(w).cordoned);
   take_all(EventKind::kTaskDeadLettered);
+}
+
+TEST_F(BlameTest, WhatCouldNotStartBlamesTheTaskAndNeverTheWorker) {
+  join(elsewhere("other"));
+  Hand& w = join("w");
+  for (int i = 0; i < 10; ++i) {
+    submit_one("missing" + std::to_string(i));
+    end(w, take_assignment(w), Failed{Failed::Cause::kCouldNotStart, 2, "no such program"});
+    take(EventKind::kTaskFailed);
+  }
+  EXPECT_FALSE(row(w).cordoned);
+  take_all(EventKind::kTaskDeadLettered);
+}
+
+TEST_F(BlameTest, TheOnlyWorkerIsNeverCordonedByBlame) {
+  Hand& w = join("w");
+  blame(w);
+  EXPECT_FALSE(row(w).cordoned);
+  const Event withheld = take(EventKind::kWorkerCordonWithheld);
+  EXPECT_EQ(number(withheld, "blamed_max"), 0);
+  EXPECT_EQ(number(withheld, "workers"), 1);
+}
+
+TEST_F(BlameTest, AtMostAShareOfTheWorkersIsCordonedByBlame) {
+  constexpr int kWorkers = 9;
+  std::vector<Hand*> all;
+  for (int i = 0; i < kWorkers; ++i) all.push_back(&join(elsewhere("w" + std::to_string(i))));
+  for (Hand* hand : all) blame(*hand, "q-" + hand->id().text);
+  EXPECT_EQ(take_all(EventKind::kWorkerCordoned).size(), 2u) << "a quarter of nine";
+  EXPECT_EQ(take_all(EventKind::kWorkerCordonWithheld).size(), 7u);
+}
+
+TEST_F(BlameTest, AShareOfZeroCordonsNobody) {
+  state->policy.cordon_share_percent = policy.cordon_share_percent = 0;
+  join(elsewhere("other"));
+  Hand& w = join("w");
+  blame(w);
+  EXPECT_FALSE(row(w).cordoned);
+  take(EventKind::kWorkerCordonWithheld);
+}
+
+TEST_F(BlameTest, AShareOfAHundredLeavesOne) {
+  state->policy.cordon_share_percent = policy.cordon_share_percent = 100;
+  for (const char* name : {"a", "b", "c"}) join(elsewhere(name));
+  for (const char* name : {"a", "b", "c"}) blame(hands.at(name), std::string("q-") + name);
+  EXPECT_EQ(take_all(EventKind::kWorkerCordoned).size(), 2u);
+  EXPECT_FALSE(row(hands.at("c")).cordoned);
+  take(EventKind::kWorkerCordonWithheld);
+}
+
+TEST_F(BlameTest, OnProbationItGetsOneTaskAtATimeAndANormalEndLiftsTheCordon) {
+  join(elsewhere("other"));
+  Hand& w = blamed("w", 3);
+  for (const char* name : {"a", "b", "c"}) submit({node(name)});
+  EXPECT_TRUE(w.assigned.empty());
+  advance(policy.probation_after - seconds(1));
+  EXPECT_TRUE(w.assigned.empty());
+  advance(seconds(1));
+  take(EventKind::kWorkerProbation);
+  EXPECT_EQ(row(w).blame, WorkerBlame::kProbation);
+  EXPECT_EQ(row(w).probation_at, kNever);
+  EXPECT_TRUE(row(w).cordoned);
+  ASSERT_EQ(w.assigned.size(), 1u);
+  fail(w, take_and_start(w));
+  take(EventKind::kTaskFailed);
+  EXPECT_EQ(text(take(EventKind::kWorkerUncordoned), "reason"), "its test task ended normally");
+  EXPECT_EQ(row(w).blame, WorkerBlame::kNone);
+  EXPECT_EQ(row(w).times_blamed, 0u);
+  EXPECT_FALSE(row(w).cordoned);
+  EXPECT_EQ(w.assigned.size(), 2u);
+  complete(w, take_assignment(w));
+  complete(w, take_assignment(w));
+  advance(seconds(10));
+  complete(w, take_assignment(w));
+}
+
+TEST_F(BlameTest, AFailedProbationWaitsTwiceAsLongUpToALimit) {
+  join(elsewhere("other"));
+  Hand& w = blamed("w");
+  Duration wait = policy.probation_after;
+  for (int i = 1; i <= 6; ++i) {
+    EXPECT_EQ(row(w).probation_at, now + wait) << i;
+    EXPECT_EQ(row(w).times_blamed, static_cast<std::uint32_t>(i));
+    advance(wait);
+    take(EventKind::kWorkerProbation);
+    submit_one("again" + std::to_string(i));
+    die_by_signal(w);
+    take(EventKind::kTaskDeadLettered);
+    EXPECT_EQ(text(take(EventKind::kWorkerCordoned), "reason"), "its test task died abnormally");
+    if (i < 5) wait = wait * 2;
+  }
+  EXPECT_EQ(wait, policy.probation_after * 16);
+}
+
+TEST_F(BlameTest, WhatEndsWithoutAVerdictOnTheWorkerLeavesItOnProbation) {
+  join(elsewhere("other"));
+  Hand& w = blamed("w");
+  advance(policy.probation_after);
+  take(EventKind::kWorkerProbation);
+  submit_one("missing");
+  end(w, take_assignment(w), Failed{Failed::Cause::kCouldNotStart, 2, "no such program"});
+  take(EventKind::kTaskFailed);
+  take(EventKind::kTaskDeadLettered);
+  EXPECT_EQ(row(w).blame, WorkerBlame::kProbation);
+}
+
+TEST_F(BlameTest, BlameAndProbationSurviveAReload) {
+  join(elsewhere("other"));
+  Hand& w = blamed("w", 2);
+  advance(policy.probation_after / 2);
+  reload();
+  for (const char* name : {"a", "b"}) submit({node(name)});
+  EXPECT_TRUE(w.assigned.empty());
+  advance(policy.probation_after / 2 + policy.sweep * 2);
+  take(EventKind::kWorkerProbation);
+  EXPECT_EQ(w.assigned.size(), 1u);
+  reload();
+  EXPECT_EQ(row(w).blame, WorkerBlame::kProbation);
+  complete(w, take_assignment(w));
+  take(EventKind::kWorkerUncordoned);
+  complete(w, take_assignment(w));
+}
+
+TEST_F(BlameTest, AWorkerThatIsRestartedBeginsItsProbationAtOnce) {
+  join(elsewhere("other"));
+  Hand& w = blamed("w");
+  kill(w);
+  Hand& fresh = join(w.info, {2});
+  EXPECT_EQ(text(take(EventKind::kWorkerProbation), "reason"), "the worker was restarted");
+  submit({node("a")});
+  complete(fresh, take_assignment(fresh));
+  take(EventKind::kWorkerUncordoned);
+}
+
+TEST_F(BlameTest, WhenTheOthersLeaveTheProbationBeginsEarly) {
+  Hand& other = join(elsewhere("other"));
+  Hand& w = blamed("w");
+  const RunId run = submit({node("a")});
+  EXPECT_EQ(explain(*state, {run, 0}, now).moves_at, row(w).probation_at);
+  kill(other);
+  EXPECT_EQ(text(take(EventKind::kWorkerProbation), "reason"), "too few other workers are left");
+  complete(w, take_assignment(w));
+  take(EventKind::kWorkerUncordoned);
+}
+
+TEST_F(BlameTest, AnOperatorsCordonOutlastsTheProbation) {
+  join(elsewhere("other"));
+  Hand& w = blamed("w");
+  ask_done(CordonWorker{{}, w.id(), true});
+  EXPECT_EQ(text(take(EventKind::kWorkerCordoned), "reason"), "operator");
+  EXPECT_EQ(row(w).blame, WorkerBlame::kNone);
+  submit({node("a")});
+  advance(policy.probation_after * 2);
+  EXPECT_TRUE(w.assigned.empty());
+  ask_done(CordonWorker{{}, w.id(), false});
+  take(EventKind::kWorkerUncordoned);
+  complete(w, take_assignment(w));
+}
+
+TEST_F(BlameTest, AnOperatorMayLiftItBeforeItsTime) {
+  join(elsewhere("other"));
+  Hand& w = blamed("w");
+  ask_done(CordonWorker{{}, w.id(), false});
+  take(EventKind::kWorkerUncordoned);
+  submit({node("a")});
+  complete(w, take_assignment(w));
+  EXPECT_EQ(row(w).probation_at, kNever);
+  advance(policy.probation_after * 2);
+  EXPECT_EQ(count(EventKind::kWorkerProbation), 0u);
 }
 
 }  // namespace

@@ -194,5 +194,27 @@ TEST_F(Bulk, AReloadInTheMiddleOfASliceGoesOn) {
   EXPECT_EQ(state_of(RunId{1}), RunState::kCancelled);
 }
 
+// Whoever ticks decides how much of it one commit carries.
+TEST_F(Bulk, AfterTheFirstSliceOnlyATickThatAsksForItGoesOn) {
+  SubmitRun command;
+  command.dag = dag({mapped("m", range(1, kItems))});
+  raw(command);
+  EXPECT_EQ(mirror.tasks.size(), kSlice);
+  raw(command);
+  EXPECT_EQ(mirror.tasks.size(), kSlice) << "the next one waits for its turn";
+  raw(Tick{.bulk = false});
+  EXPECT_EQ(mirror.tasks.size(), kSlice);
+  EXPECT_LE(state->next_wake(), now);
+  EXPECT_GT(state->next_due(), now);
+  raw(PauseQueue{{}, "default", true});
+  EXPECT_EQ(mirror.tasks.size(), kSlice) << "others' commands carry none of it";
+  raw(Tick{});
+  EXPECT_EQ(mirror.tasks.size(), 2 * kSlice);
+  steps_to_rest();
+  EXPECT_EQ(mirror.tasks.size(), 2 * kItems);
+  take(EventKind::kQueuePaused);
+  replies.clear();
+}
+
 }  // namespace
 }  // namespace vortex::core

@@ -215,5 +215,118 @@ TEST_F(Refusals, HintsAboutStrangersAndFormerLivesAreIgnored) {
   EXPECT_EQ(state_of(hands.at("w")), WorkerState::kRunning);
 }
 
+// The last number there is would leave none for the lives to come.
+TEST_F(Refusals, AnIncarnationThatWouldBurnTheName) {
+  for (const std::uint64_t life :
+       {std::uint64_t{1} << 62U, (std::uint64_t{1} << 63U) - 1, ~std::uint64_t{0}}) {
+    EXPECT_EQ(kind_of(RegisterWorker{{}, worker_info("w"), {life}}), RefusalKind::kMalformed);
+    EXPECT_EQ(kind_of(RegisterWorker{{}, worker_info("new"), {life}}), RefusalKind::kMalformed);
+  }
+}
+
+class Lives : public LifeTest {
+ protected:
+  Lives() {
+    ignore_comings_and_goings();
+    ignore({EventKind::kWorkerFlapping});
+  }
+  Incarnation joined(std::uint64_t life) {
+    return ask<Registered>(RegisterWorker{{}, worker_info("w"), {life}}).incarnation;
+  }
+};
+
+TEST_F(Lives, AClockOfNanosecondsIsFineAndWhoeverComesAfterItCountsOn) {
+  const auto ns = static_cast<std::uint64_t>(now.us) * 1000;
+  EXPECT_EQ(joined(ns).value, ns);
+  EXPECT_EQ(ask_in_vain(RegisterWorker{{}, worker_info("w"), {ns / 1000}}),
+            RefusalKind::kStaleIncarnation);
+  EXPECT_EQ(joined(ns + 1).value, ns + 1);
+}
+
+TEST_F(Lives, TheHighestThatIsAcceptedStillLeavesRoomForMore) {
+  std::uint64_t life = static_cast<std::uint64_t>((now + hours(24 * 366)).us) * 1000;
+  EXPECT_EQ(joined(life).value, life);
+  EXPECT_EQ(ask_in_vain(RegisterWorker{{}, worker_info("w"), {life + 1'000'001}}),
+            RefusalKind::kMalformed);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(joined(++life).value, life);
+  EXPECT_EQ(joined(0).value, life + 1) << "the controller chooses one above it";
+}
+
+TEST_F(Lives, TheControllerChoosesByItsClock) {
+  EXPECT_EQ(joined(0).value, static_cast<std::uint64_t>(now.us));
+  EXPECT_EQ(joined(0).value, static_cast<std::uint64_t>(now.us) + 1);
+}
+
+class Quotas : public LifeTest {
+ protected:
+  SubmitRun from(const std::string& token, std::vector<NodeSpec> nodes) {
+    SubmitRun command;
+    command.dag = dag(std::move(nodes));
+    command.submitted_by = token;
+    return command;
+  }
+  RunId taken(const std::string& token, std::vector<NodeSpec> nodes) {
+    return ask<RunAccepted>(from(token, std::move(nodes))).run;
+  }
+  std::string refused(const std::string& token, std::vector<NodeSpec> nodes) {
+    const auto refusal = ask<Refusal>(from(token, std::move(nodes)));
+    EXPECT_EQ(refusal.kind, RefusalKind::kOverQuota);
+    return refusal.detail;
+  }
+};
+
+TEST_F(Quotas, LiveRunsPerTokenAndInAll) {
+  state->policy.quota.runs = policy.quota.runs = 3;
+  state->policy.quota_per_token.runs = policy.quota_per_token.runs = 2;
+  taken("ann", {node("a")});
+  taken("ann", {node("b")});
+  EXPECT_EQ(refused("ann", {node("c")}),
+            "2 of 2 live runs are in use, and this run needs 1 (quota of token 'ann')");
+  taken("bob", {node("a")});
+  EXPECT_EQ(refused("bob", {node("b")}),
+            "3 of 3 live runs are in use, and this run needs 1 (quota of the whole controller)");
+  reload();
+  refused("ann", {node("c")});
+  Hand& w = join("w");
+  complete(w, take_assignment(w));
+  complete(w, take_assignment(w));
+  complete(w, take_assignment(w));
+  EXPECT_EQ(state->taken, Taken{});
+  EXPECT_TRUE(state->taken_by.empty());
+  taken("ann", {node("c")});
+  EXPECT_EQ(row(RunId{4}).request->submitted_by, "ann");
+  complete(w, take_assignment(w));
+}
+
+TEST_F(Quotas, TasksAreCountedWithMapsExpanded) {
+  state->policy.quota_per_token.tasks = policy.quota_per_token.tasks = 10;
+  const RunId run = taken("ann", {mapped("m", range(1, 8))});
+  refused("ann", {mapped("m", range(1, 3))});
+  taken("ann", {mapped("m", range(1, 2))});
+  refused("ann", {node("a")});
+  ignore({EventKind::kRunCancelRequested, EventKind::kTaskCancelled});
+  ask_done(CancelRun{{}, run});
+  taken("ann", {mapped("m", range(1, 8))});
+}
+
+TEST_F(Quotas, BytesOfDefinitionsAndParams) {
+  state->policy.quota.bytes = policy.quota.bytes = 100'000;
+  SubmitRun large = from("", {node("a")});
+  large.params = "{\"x\":\"" + std::string(90'000, 'x') + "\"}";
+  ask<RunAccepted>(large);
+  EXPECT_NE(refused("", {mapped("m", list(std::vector<std::string>(10, std::string(2'000, 'y'))))})
+                .find("bytes of definitions and params"),
+            std::string::npos);
+  taken("", {node("b")});
+}
+
+TEST_F(Quotas, AKnownKeyIsAnsweredThoughTheQuotaIsUsedUp) {
+  state->policy.quota.runs = policy.quota.runs = 1;
+  SubmitRun command = from("ann", {node("a")});
+  command.idempotency_key = "k";
+  const RunId run = ask<RunAccepted>(command).run;
+  EXPECT_EQ(ask<RunAccepted>(command).run, run);
+}
+
 }  // namespace
 }  // namespace vortex::core

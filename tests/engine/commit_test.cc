@@ -228,5 +228,40 @@ TEST_F(CommitTest, LowSpaceRefusesNewRunsAlone) {
   EXPECT_FALSE(desk.has<Refuse>());
 }
 
+core::SubmitRun submit_map(std::uint64_t request, std::int64_t items) {
+  core::SubmitRun command = submit(request);
+  command.dag =
+      vortex::testing::dag({vortex::testing::mapped("m", vortex::testing::range(1, items))});
+  return command;
+}
+
+// A commit takes its time; whoever comes meanwhile waits for the next one. What is made of a huge
+// run must not grow with that time, or both would grow together.
+TEST(BulkTest, ACommitCarriesABoundedPartOfAHugeRun) {
+  EngineConfig config = Desk::test_config();
+  config.policy.bulk_tasks_per_step = 10;
+  config.bulk_rows_max = 20;
+  Desk desk(config);
+  desk.lead();
+  desk.ask(submit_map(1, 500));
+  desk.turn();
+  std::size_t tasks = 0;
+  for (int commits = 0; commits < 100 && tasks < 500; ++commits) {
+    ASSERT_TRUE(desk.writing);
+    EXPECT_LE(desk.writing->batch->rows(), 20U + 10U + 2U);
+    tasks += desk.writing->batch->commit().rows.tasks.size();
+    // However long the store takes and however often it is looked after.
+    for (int i = 0; i < 50; ++i) {
+      desk.pass(millis(1));
+      desk.turn();
+    }
+    EXPECT_TRUE(desk.engine().wants_asked()) << "others are let in";
+    EXPECT_GT(desk.engine().next_wake(), desk.now) << "it does not spin while it waits";
+    desk.commit();
+    desk.turn();
+  }
+  EXPECT_EQ(tasks, 500U);
+}
+
 }  // namespace
 }  // namespace vortex::engine

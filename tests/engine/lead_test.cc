@@ -152,7 +152,7 @@ TEST(EngineAdopt, WhatElseTheStepDidIsDurable) {
   desk.ask(core::RetryTask{RequestId{2}, task, nullptr});
   ASSERT_FALSE(desk.engine().wants_asked());
   const std::size_t made = desk.engine().state()->tasks.live();
-  ASSERT_GE(made, 2u) << "the step of the retry has made an item";
+  ASSERT_GE(made, 1u) << "its first item";
   desk.turn();
   desk.commit();
   std::size_t written = 0;

@@ -13,6 +13,13 @@
 
 namespace vortex::core {
 
+// What live runs may take up together; 0: no limit.
+struct Quota {
+  std::uint64_t runs = 0;
+  std::uint64_t tasks = 0;
+  std::uint64_t bytes = 0;
+};
+
 struct Policy {
   Duration worker_lease = seconds(60);        // L: silence this long is death
   Duration heartbeat_interval = seconds(10);  // H: the longest a poll is held back
@@ -34,11 +41,13 @@ struct Policy {
   RetryPolicy retry;
   std::uint16_t crash_limit = 3;
   std::uint16_t cordon_after = 3;
+  std::uint32_t cordon_share_percent = 25;  // of the present workers; 0: nobody is blamed
+  Duration probation_after = seconds(300);  // doubled by each failed probation
   std::uint16_t never_started_limit = 3;
   std::uint16_t release_limit = 100;  // releases, when a worker that goes on working adds one
   std::uint32_t brake_fleet_min = 4;
   std::uint32_t brake_permille_per_minute = 150;  // of the fleet, reclaimed by silence under it
-  std::uint32_t bulk_tasks_per_step = 10'000;     // bound on what one step may create or sweep
+  std::uint32_t bulk_tasks_per_step = 2'500;      // bound on what one step may create or sweep
   std::uint32_t spread_from_tasks = 200;  // a reclaim of more than this is spread over a window
   std::uint16_t flapping_losses = 3;      // 0: nobody is called flapping
   Duration flapping_window = hours(1);
@@ -47,6 +56,8 @@ struct Policy {
   std::uint64_t upload_bytes_max = 64U << 20;
   std::uint32_t outputs_bytes_max = 256 * 1024;
   DagLimits dag_limits;
+  Quota quota;            // of all live runs
+  Quota quota_per_token;  // of those that one token has submitted
 };
 
 // What the settings say; the rest keeps its defaults above.

@@ -36,6 +36,8 @@ Policy make_policy(const Settings& settings) {
   policy.retry.max_retries = static_cast<std::uint16_t>(c.max_task_retries);
   policy.crash_limit = static_cast<std::uint16_t>(c.crash_limit);
   policy.cordon_after = static_cast<std::uint16_t>(c.worker_cordon_after);
+  policy.cordon_share_percent = c.worker_cordon_share;
+  policy.probation_after = c.worker_probation_after;
   policy.flapping_losses = static_cast<std::uint16_t>(c.flapping_losses);
   policy.flapping_window = c.flapping_window;
   policy.upload_bytes_max = std::uint64_t{c.checkpoint_max_mib} << 20U;
@@ -43,6 +45,9 @@ Policy make_policy(const Settings& settings) {
   policy.dag_limits.nodes_max = c.max_dag_nodes;
   policy.dag_limits.needs_max = c.max_dag_needs;
   policy.dag_limits.depth_max = c.max_dag_depth;
+  policy.quota = {c.quota_runs, c.quota_tasks, std::uint64_t{c.quota_mib} << 20U};
+  policy.quota_per_token = {c.token_quota_runs, c.token_quota_tasks,
+                            std::uint64_t{c.token_quota_mib} << 20U};
   return policy;
 }
 
@@ -152,7 +157,8 @@ RunIx RunTable::find(RunId id) const {
 }
 
 bool Worker::takes_work() const {
-  return (state == WorkerState::kIdle || state == WorkerState::kRunning) && !cordoned &&
+  const bool barred = cordoned && blame != WorkerBlame::kProbation;
+  return (state == WorkerState::kIdle || state == WorkerState::kRunning) && !barred &&
          is_trusted() && !lost_pending;
 }
 

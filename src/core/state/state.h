@@ -59,6 +59,14 @@ struct OpenDeadLetter {
   std::string message;
 };
 
+// What live runs take up: all of them, or those of one token. Follows from the runs in memory.
+struct Taken {
+  std::uint64_t runs = 0;
+  std::uint64_t tasks = 0;
+  std::uint64_t bytes = 0;  // of definitions and params
+  friend bool operator==(const Taken&, const Taken&) = default;
+};
+
 // Passes that run often and mostly find nothing: told of when they do, and once an hour in sum.
 struct QuietPasses {
   std::uint32_t since_told = 0;  // this one included
@@ -92,6 +100,8 @@ struct State {
   std::map<TaskId, OpenDeadLetter> dead_letters;  // open ones, of finished runs too
 
   CounterRow counters;
+  Taken taken;                                         // by all live runs
+  std::map<std::string, Taken, std::less<>> taken_by;  // by those of each token that has any
   std::uint64_t next_grant = 1;
   std::vector<RunIx> bulk;         // runs with work left for the next steps
   std::vector<TaskIx> leftover;    // tasks of closed runs, still to be freed
@@ -113,6 +123,8 @@ struct State {
 
   // When `step` wants to be called again at the latest; kNever: only when something happens.
   Instant next_wake() const;
+  // The same, but for work on very many tasks.
+  Instant next_due() const;
 };
 
 }  // namespace vortex::core

@@ -4,6 +4,7 @@
 // Present = may hold work (REGISTERING, IDLE, RUNNING, DRAINING). Offering = there is a call of it
 // that we can answer with work right now: nobody is given work without one.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -85,7 +86,8 @@ struct Worker : WorkerRow, WorkerMemory {
   bool takes_work() const;
   std::uint32_t capacity() const {
     const std::uint32_t taken = held.size + planted.leaked();
-    return slots > taken ? slots - taken : 0;
+    const std::uint32_t most = blame == WorkerBlame::kProbation ? std::min(slots, 1U) : slots;
+    return most > taken ? most - taken : 0;
   }
 };
 
