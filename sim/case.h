@@ -18,7 +18,8 @@ namespace vortex::sim {
 // changes no history of it; a file that names none is of the first.
 inline constexpr std::uint32_t kFirstDrawing = 1;
 inline constexpr std::uint32_t kThirdDrawing = 3;
-inline constexpr std::uint32_t kPresentDrawing = kThirdDrawing;
+inline constexpr std::uint32_t kFourthDrawing = 4;
+inline constexpr std::uint32_t kPresentDrawing = kFourthDrawing;
 
 struct Case {
   std::uint64_t seed = 1;

@@ -86,6 +86,9 @@ void Clients::submit(const Act& act) {
   core::SubmitRun command;
   command.idempotency_key = draft.key;
   command.dag = draft.dag;
+  if (scene_.setup.tokens > 1) {
+    command.submitted_by = fmt::format("token{}", act.draft % scene_.setup.tokens);
+  }
   command.labels = draft.labels;
   const bool other = act.kind == ActKind::kSubmitOtherKey;
   command.params = other ? R"({"other":true})" : "{}";
@@ -213,6 +216,12 @@ void Clients::ask_nonsense(const Act& act) {
   const WorkerId nobody("nobody");
   WorkerInfo odd = scene_.setup.workers.front().info;
   odd.slots = 0;
+  // No life could follow this one.
+  constexpr std::uint64_t kBurnt = std::numeric_limits<std::int64_t>::max();
+  if (scene_.setup.burns && act.pick % 3 == 0) {
+    const WorkerInfo& info = scene_.setup.workers.front().info;
+    return ask(core::RegisterWorker{{}, info, {kBurnt}}, kFewTries, {});
+  }
   SyncRequest empty;
   empty.worker = odd.id;
   core::SubmitRun long_key;
@@ -250,7 +259,8 @@ void Clients::lift_everything() {
     if (queue.paused) ask(core::PauseQueue{{}, name, false}, 3, {});
   }
   for (const auto& [id, worker] : tables.workers()) {
-    if (worker.cordoned) ask(core::CordonWorker{{}, id, false}, 3, {});
+    const bool ends_itself = worker.blame != WorkerBlame::kNone && !scene_.setup.lifts_blame;
+    if (worker.cordoned && !ends_itself) ask(core::CordonWorker{{}, id, false}, 3, {});
   }
 }
 

@@ -79,6 +79,19 @@ constexpr Feature kFeatures[] = {
     {"setting", "retain_leases", "23-leases-apart reload-knows-all",
      differs<&core::Policy::retain_leases>},
     {"setting", "cordon_after", "15-blame-only-started", differs<&core::Policy::cordon_after>},
+    {"setting", "cordon_share_percent", "45-blame-capped",
+     differs<&core::Policy::cordon_share_percent>},
+    {"setting", "probation_after", "46-one-on-probation 47-probation-begins",
+     differs<&core::Policy::probation_after>},
+    {"setting", "quota", "48-quota-kept",
+     [](const Setup& s) -> std::uint64_t {
+       return s.timings.policy.quota.runs + s.timings.policy.quota.tasks > 0;
+     }},
+    {"setting", "quota_per_token", "48-quota-kept",
+     [](const Setup& s) -> std::uint64_t {
+       const core::Quota& quota = s.timings.policy.quota_per_token;
+       return quota.runs + quota.tasks + quota.bytes > 0;
+     }},
     {"setting", "never_started_limit", "13-not-started-counts",
      differs<&core::Policy::never_started_limit>},
     {"setting", "release_limit", "13-attempts-add-up", differs<&core::Policy::release_limit>},

@@ -195,6 +195,7 @@ Setup draw_setup(const Case& c) {
   const Rng slack = root.fork(8);
   Rng more = root.fork(9);
   const Rng third = root.fork(10);
+  const Rng fourth = root.fork(11);
   const bool draws_more = c.drawing > kFirstDrawing;
   setup.scenario = draw_scenario(c, frame);
   const std::int64_t leases = frame.between(5, 12);
@@ -215,6 +216,7 @@ Setup draw_setup(const Case& c) {
   draw_workload(setup, workload);
   if (draws_more) draw_more(setup, more.fork(2));
   if (c.drawing >= kThirdDrawing) draw_third(setup, third);
+  if (c.drawing >= kFourthDrawing) draw_fourth(setup, fourth);
   leave_out(setup, c);
   return setup;
 }

@@ -1,3 +1,5 @@
+#include <iterator>
+
 #include <fmt/format.h>
 
 #include "sim/draw.h"
@@ -74,7 +76,44 @@ void draw_large_map(Setup& setup, Rng& rng) {
   setup.acts.push_back(act);
 }
 
+// Tasks that die by a signal, workers that are blamed for it, and how that ends.
+void draw_blame(Setup& setup, Rng& rng) {
+  core::Policy& p = setup.timings.policy;
+  p.probation_after = share(rng, p.worker_lease, 20, 1000);
+  constexpr std::uint32_t kShares[] = {0, 10, 25, 50, 100};
+  p.cordon_share_percent = kShares[rng.below(std::size(kShares))];
+  setup.lifts_blame = rng.chance(400);
+  if (!setup.is_on(FaultKind::kTaskFailures) || !rng.chance(500)) return;
+  p.cordon_after = static_cast<std::uint16_t>(rng.between(1, 2));
+  for (RunDraft& draft : setup.drafts) {
+    for (NodeTraits& traits : draft.traits) {
+      if (!rng.chance(400)) continue;
+      traits.fails_by_signal = true;
+      traits.fail_permille = static_cast<std::uint32_t>(rng.between(200, 900));
+    }
+  }
+}
+
+void draw_quota(Setup& setup, Rng& rng) {
+  setup.tokens = static_cast<std::uint32_t>(rng.between(1, 3));
+  core::Policy& p = setup.timings.policy;
+  if (rng.chance(200)) p.quota.runs = static_cast<std::uint64_t>(rng.between(2, 6));
+  if (rng.chance(100)) p.quota.tasks = static_cast<std::uint64_t>(rng.between(10, 200));
+  if (rng.chance(200)) p.quota_per_token.runs = static_cast<std::uint64_t>(rng.between(1, 4));
+  if (rng.chance(100)) p.quota_per_token.tasks = static_cast<std::uint64_t>(rng.between(5, 100));
+  if (rng.chance(50)) p.quota_per_token.bytes = static_cast<std::uint64_t>(rng.between(500, 9000));
+}
+
 }  // namespace
+
+void draw_fourth(Setup& setup, Rng rng) {
+  Rng blame = rng.fork(1);
+  Rng quota = rng.fork(2);
+  Rng rest = rng.fork(3);
+  draw_blame(setup, blame);
+  draw_quota(setup, quota);
+  setup.burns = rest.chance(300);
+}
 
 void draw_third(Setup& setup, Rng rng) {
   Rng retention = rng.fork(1);

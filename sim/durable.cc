@@ -143,8 +143,8 @@ class Comparison {
   // silence_floor, weak_losses: a new term grants everybody a full lease); passes; planted.
   void compare_own() {
     const auto& [policy, term, clock, rng, tasks, runs, workers, ready, timers, machines,
-                 partitions, free_partitions, leases, keys, journals, dead_letters, counters,
-                 next_grant, bulk, leftover, offering, retired_look, brake, next_trickle,
+                 partitions, free_partitions, leases, keys, journals, dead_letters, counters, taken,
+                 taken_by, next_grant, bulk, leftover, offering, retired_look, brake, next_trickle,
                  store_writable, silence_floor, weak_losses, health_passes, reconcile_passes,
                  pass_marked, pass_machines, planted] = a_;
     about_ = {"controller"};
@@ -152,6 +152,8 @@ class Comparison {
     same_record(counters, b_.counters);
     same("tasks in memory", tasks.live() - leftover_tasks(a_), b_.tasks.live());
     same("runs in memory", runs.size(), b_.runs.size());
+    same("what live runs take up", taken, b_.taken);
+    same("what live runs of each token take up", taken_by, b_.taken_by);
   }
 
   static std::size_t leftover_tasks(const State& state) {
@@ -315,11 +317,12 @@ class Comparison {
   }
 
   void compare(const RunRequest& a, const RunRequest& b) {
-    const auto& [labels, params, idempotency_key, digest] = a;
+    const auto& [labels, params, idempotency_key, digest, submitted_by] = a;
     same("labels", labels, b.labels);
     same("params", params, b.params);
     same("idempotency_key", idempotency_key, b.idempotency_key);
     same("digest of the request", digest, b.digest);
+    same("submitted_by", submitted_by, b.submitted_by);
   }
 
   // What waits for its level is judged again when that opens: it might as well wait for its needs.

@@ -152,6 +152,10 @@ struct Setup {
   std::optional<RunRetention> retention;  // unset: no run is ever forgotten
   Duration turn_max = kTurnMax;           // what a controller is told waits so long for its turn
   std::optional<std::uint32_t> tended;    // this draft's run is watched over by an eager operator
+  // Since the fourth drawing.
+  bool lifts_blame = true;   // in the end, operators also lift cordons that end by themselves
+  bool burns = false;        // somebody tries to register with a number that none can follow
+  std::uint32_t tokens = 1;  // that submits come with
 
   bool is_on(FaultKind kind) const { return on[static_cast<std::size_t>(kind)]; }
   // Hosts: controllers first, then machines, then the clients and the store.

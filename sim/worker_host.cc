@@ -99,7 +99,11 @@ void WorkerHost::feed(agent::Input input) {
   agent::Outbox outbox = agent_->on(std::move(input), clock_.boot(scene_.agenda.now()));
   executor_.renew(agent_->tasks_until());
   // The agent raises its incarnation itself when a controller has given up the earlier one.
-  last_incarnation_ = std::max(last_incarnation_, agent_->incarnation());
+  if (agent_->incarnation() > last_incarnation_) {
+    last_incarnation_ = agent_->incarnation();
+    // Once the controllers have forgotten both, whichever life comes first is taken at its word.
+    if (has_twin_) scene_.recorder.fact(HolderReplaced{id(), last_incarnation_});
+  }
   for (agent::Output& output : outbox) {
     if (!agent_) return;
     std::visit([this](auto& order) { perform(order); }, output);
@@ -353,6 +357,7 @@ bool WorkerHost::is_registered() const {
 void WorkerHost::leave_to_twin() {
   pause();
   scene_.recorder.fact(HolderReplaced{id(), last_incarnation_});
+  has_twin_ = true;
   may_respawn_ = false;
   supervisor_.die();
   executor_.lose_all();

@@ -133,6 +133,7 @@ class WorkerHost {
   Rng words_rng_;  // what is drawn here moves no other draw
   std::uint32_t forged_ = 0;
   WorkerHost* earlier_ = nullptr;  // a life on the same host whose place this one took
+  bool has_twin_ = false;          // another life took the place of this one
 };
 
 }  // namespace vortex::sim

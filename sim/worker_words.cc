@@ -79,8 +79,7 @@ void WorkerHost::answered(const Exchange& exchange, const CallResult& result) {
 }
 
 void WorkerHost::say_unsent(const Exchange& exchange, std::pair<core::Unsent, SyncReply> words) {
-  auto& [command, reply] = words;
-  const auto done = [this, exchange, reply = std::move(reply),
+  const auto done = [this, exchange, reply = std::move(words.second),
                      life = process_.life()](const CallResult& result) {
     process_.run_in(life, [this, exchange, reply, result] {
       const bool heard = std::holds_alternative<core::ReplyBody>(result);
@@ -89,7 +88,7 @@ void WorkerHost::say_unsent(const Exchange& exchange, std::pair<core::Unsent, Sy
     });
   };
   const Duration limit = scene_.setup.timings.policy.heartbeat_interval;
-  scene_.board.call({host_, exchange.controller, std::move(command), limit}, done);
+  scene_.board.call({host_, exchange.controller, std::move(words.first), limit}, done);
 }
 
 void WorkerHost::upload(Attempt attempt, bool too_large) {

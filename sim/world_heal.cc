@@ -160,6 +160,14 @@ Duration World::bound_for_liveness() const {
   }
   // A clock that was set back keeps a dead leader in its place for as long.
   if (setup_.is_on(FaultKind::kStoreClockJump)) bound += setup_.timings.leader_lease * 12;
+  // The longest wait for a probation, after every attempt that can fail one.
+  if (!setup_.lifts_blame) {
+    std::int64_t tasks = 1;
+    for (const RunDraft& draft : setup_.drafts) {
+      for (const NodeSpec& node : draft.dag.nodes) tasks += task_count(node);
+    }
+    bound += policy.probation_after * 16 * tasks * 4;
+  }
   const auto fleet = static_cast<std::int64_t>(workers_.size());
   if (fleet >= policy.brake_fleet_min) {
     const std::int64_t per_worker_us = minutes(1).us * 1000 / policy.brake_permille_per_minute;

@@ -303,6 +303,10 @@ class NonsenseRefused : public Checker {
   }
   void accepted(const Picture&, const core::RegisterWorker& command) {
     if (command.info.slots == 0) violated("a worker without slots was registered");
+    if (command.incarnation.value > kLivesMax) {
+      violated("'{}' registered as life {}: none could follow it", command.info.id.text,
+               command.incarnation.value);
+    }
   }
   void accepted(const Picture&, const core::Sync& command) {
     if (command.body.seq == 0) violated("a sync without a number was answered");
@@ -311,6 +315,8 @@ class NonsenseRefused : public Checker {
     if (command.uploaded.bytes <= policy().upload_bytes_max) return;
     violated("a checkpoint of {} bytes was kept", command.uploaded.bytes);
   }
+
+  static constexpr std::uint64_t kLivesMax = std::uint64_t{1} << 62U;
 
   Instant asked_at_;  // of the answer being checked
 };

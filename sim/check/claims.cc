@@ -13,7 +13,7 @@ const WorkerInfo* info_of_life(const Picture& picture, const Holder& life) {
 }
 
 void ClaimChecker::fact(const Picture& picture, Instant, const Fact& fact) {
-  if (std::holds_alternative<TermBegan>(fact)) {
+  if (latest_.begins(fact)) {
     told_.begin_term();
     term_began(picture);
   }

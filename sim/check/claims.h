@@ -6,6 +6,7 @@
 // only how it ended. A history without its log has no claims to judge.
 
 #include "sim/check/checker.h"
+#include "sim/model/leader_time.h"
 #include "sim/model/told.h"
 
 namespace vortex::sim {
@@ -38,6 +39,7 @@ class ClaimChecker : public Checker {
   void meet(const Picture& picture, const Event& event);
 
   Told told_;
+  LatestTerm latest_;
 };
 
 }  // namespace vortex::sim

@@ -46,12 +46,13 @@ class NotBeforeDue : public Checker {
   explicit NotBeforeDue(const CheckerTools& tools) : Checker("40-not-before-due", tools) {}
 
   void fact(const Picture& picture, Instant, const Fact& fact) override {
-    if (const auto* began = std::get_if<TermBegan>(&fact)) began_ = began->term_now;
+    if (latest_.begins(fact)) began_ = std::get<TermBegan>(fact).term_now;
     const auto* commit = std::get_if<Committed>(&fact);
     if (commit == nullptr) return;
     for (const Event& event : commit->events) {
       if (event.kind == EventKind::kTaskClaimed && event.task) check_claim(picture, event);
       if (event.kind == EventKind::kRunCancelRequested && event.run) check_run(picture, event);
+      note_revived(picture, event);
       told_.take(event);
     }
     for (const auto& change : picture.tasks().changes()) {
@@ -72,8 +73,7 @@ class NotBeforeDue : public Checker {
   void check_claim(const Picture& picture, const Event& event) {
     const ToldTask* told = told_.task(*event.task);
     if (told == nullptr || told->previous.empty()) return;
-    // A map that stopped skips what waits. Whoever makes it go on wants that now: no wait is left.
-    if (skipped_.erase(*event.task) > 0) return;
+    if (skipped_.erase(*event.task) > 0 || went_on(picture, *event.task)) return;
     const TaskRow* before = picture.tasks().find_before(*event.task);
     if (before != nullptr && before->epoch == told->epoch && event.at < before->ready_at) {
       violated("{} was handed out at {}, before {}", say(*event.task), say(event.at),
@@ -87,6 +87,22 @@ class NotBeforeDue : public Checker {
     if (is_final(after->state) || told->requeued_at < began_) return;
     too_soon(*after, "was handed out again", event.at - told->requeued_at,
              least_wait(*end, *after, *spec, policy()));
+  }
+
+  // A map that stopped skips what waits. Whoever makes it go on wants that now: no wait is left.
+  // Rows do not tell when both happen in one commit, but the retry or re-drive is in the log.
+  void note_revived(const Picture& picture, const Event& event) {
+    if (event.kind != EventKind::kTaskRetry && event.kind != EventKind::kTaskRedriven) return;
+    const TaskRow* row = event.task ? picture.tasks().find(*event.task) : nullptr;
+    if (row != nullptr) revived_[{row->id.run, row->node}] = event.at;
+  }
+
+  bool went_on(const Picture& picture, TaskId task) const {
+    const TaskRow* row = picture.tasks().find(task);
+    const NodeSpec* spec = row != nullptr ? picture.spec_of(*row) : nullptr;
+    if (spec == nullptr || !spec->map || !spec->map->max_failures) return false;
+    const auto found = revived_.find({task.run, row->node});
+    return found != revived_.end() && found->second >= told_.task(task)->requeued_at;
   }
 
   void check_run(const Picture& picture, const Event& event) {
@@ -122,9 +138,11 @@ class NotBeforeDue : public Checker {
     }
   }
 
+  LatestTerm latest_;
   Instant began_;
   Instant last_commit_;
   std::set<TaskId> skipped_;
+  std::map<std::pair<RunId, std::uint32_t>, Instant> revived_;  // run and node: when last
   Told told_;
   Movement movement_;
 };
@@ -140,7 +158,7 @@ class DueIsDone : public Checker {
   void fact(const Picture& picture, Instant, const Fact& fact) override {
     time_.fact(fact);
     if (const auto* outage = std::get_if<OutageEnded>(&fact)) outage_ = outage->term_now;
-    if (std::holds_alternative<TermBegan>(fact)) outage_ = {};
+    if (latest_.begins(fact)) outage_ = {};
     const auto* commit = std::get_if<Committed>(&fact);
     if (commit == nullptr) return;
     note_open(picture);
@@ -213,6 +231,7 @@ class DueIsDone : public Checker {
   }
 
   LeaderTime time_;
+  LatestTerm latest_;
   Instant outage_;  // the newest one of this term ended here
   Movement movement_;
   std::set<TaskId> held_;

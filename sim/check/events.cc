@@ -5,6 +5,7 @@
 
 #include "sim/check/say.h"
 #include "sim/check/subjects.h"
+#include "sim/model/leader_time.h"
 #include "sim/model/told.h"
 
 namespace vortex::sim {
@@ -42,7 +43,7 @@ class EventsTellAll : public Checker {
   explicit EventsTellAll(const CheckerTools& tools) : Checker("36-events-tell-all", tools) {}
 
   void fact(const Picture& picture, Instant, const Fact& fact) override {
-    if (std::holds_alternative<TermBegan>(fact)) told_.begin_term();
+    if (latest_.begins(fact)) told_.begin_term();
     const auto* commit = std::get_if<Committed>(&fact);
     if (commit == nullptr) return;
     counts_.clear();
@@ -105,6 +106,10 @@ class EventsTellAll : public Checker {
     if (told.cordoned && *told.cordoned != row.cordoned) {
       violated("{} is {}cordoned, and the log does not say so", say(holder),
                row.cordoned ? "" : "not ");
+    }
+    if (told.cordoned && told.blame != row.blame) {
+      violated("{} is blamed as '{}', and in the log as '{}'", say(holder), to_text(row.blame),
+               to_text(told.blame));
     }
     if (told.suspect != row.suspect) {
       violated("{} is {}suspect, and the log does not say so", say(holder),
@@ -216,6 +221,7 @@ class EventsTellAll : public Checker {
   }
 
   Told told_;
+  LatestTerm latest_;
   std::map<TaskId, Counts> counts_;  // of the commit being checked
 };
 

@@ -1,4 +1,7 @@
 #include <map>
+#include <set>
+#include <string>
+#include <string_view>
 #include <variant>
 
 #include "sim/check/say.h"
@@ -84,11 +87,66 @@ class SlotsKept : public Checker {
   std::map<Holder, std::uint32_t> running_;
 };
 
+// 48: a run is taken only while there is room for it: live runs and their tasks stay within the
+// quotas, in all and for each token. What an operator brings back to life is let in beyond them.
+class QuotaKept : public CommitChecker {
+ public:
+  explicit QuotaKept(const CheckerTools& tools) : CommitChecker("48-quota-kept", tools) {}
+
+  void committed(const Picture& picture, const Committed&) override {
+    for (const auto& change : picture.runs().changes()) {
+      const RunRow& run = *change.after;
+      const bool lives = run.state == RunState::kRunning;
+      const bool revived = lives && change.before && change.before->state != RunState::kRunning;
+      if (revived || picture.revived_in(run.id)) extra_ = true;
+      const bool lived = live_.contains(run.id);
+      if (lives == lived) continue;
+      count(run, lives ? 1 : -1);
+      lives ? (void)live_.insert(run.id) : (void)live_.erase(run.id);
+    }
+    // Once something came back beyond the quota nobody can tell what there is room for.
+    if (extra_) return;
+    check(policy().quota, all_, "all");
+    for (const auto& [token, sum] : by_token_) check(policy().quota_per_token, sum, token);
+  }
+
+ private:
+  struct Sum {
+    std::int64_t runs = 0;
+    std::int64_t tasks = 0;
+  };
+
+  void count(const RunRow& run, std::int64_t sign) {
+    const std::string token = run.request ? run.request->submitted_by : std::string();
+    for (Sum* sum : {&all_, &by_token_[token]}) {
+      sum->runs += sign;
+      sum->tasks += sign * std::int64_t{run.plan->tasks};
+    }
+  }
+
+  void check(const core::Quota& quota, const Sum& sum, std::string_view who) {
+    const bool runs = quota.runs > 0 && sum.runs > static_cast<std::int64_t>(quota.runs);
+    const bool tasks = quota.tasks > 0 && sum.tasks > static_cast<std::int64_t>(quota.tasks);
+    if (!runs && !tasks) return;
+    violated("live runs of '{}': {} with {} tasks; allowed are {} with {}", who, sum.runs,
+             sum.tasks, quota.runs, quota.tasks);
+  }
+
+  std::set<RunId> live_;
+  Sum all_;
+  std::map<std::string, Sum> by_token_;
+  bool extra_ = false;
+};
+
 }  // namespace
 
 void add_limit_checkers(CheckerList& list, const CheckerTools& tools) {
   list.push_back(std::make_unique<LimitsKept>(tools));
   list.push_back(std::make_unique<SlotsKept>(tools));
+}
+
+void add_quota_checkers(CheckerList& list, const CheckerTools& tools) {
+  list.push_back(std::make_unique<QuotaKept>(tools));
 }
 
 }  // namespace vortex::sim

@@ -28,7 +28,8 @@ class PlacedRight : public ClaimChecker {
   const char* objection(const Claim& claim) const {
     if (claim.worker.standing == Standing::kDraining) return "the worker drains";
     if (claim.worker.standing != Standing::kActive) return "the worker is not there";
-    if (claim.worker.cordoned.value_or(false)) return "the worker is cordoned";
+    const bool on_probation = claim.worker.blame == WorkerBlame::kProbation;
+    if (claim.worker.cordoned.value_or(false) && !on_probation) return "the worker is cordoned";
     if (claim.worker.suspect) return "the worker is suspect";
     const ToldRun* run = told().run(claim.task.id.run);
     if (run != nullptr && run->paused) return "its run is paused";

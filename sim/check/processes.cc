@@ -45,7 +45,7 @@ class NoTwoProcesses : public Checker {
     } else if (const auto* forged = std::get_if<HintForged>(&fact)) {
       hint_forged_[{forged->worker, forged->incarnation}] = now;
     } else if (std::holds_alternative<Committed>(fact)) {
-      note_operators(picture, now);
+      note_recoveries(picture, now);
     }
   }
 
@@ -98,10 +98,14 @@ class NoTwoProcesses : public Checker {
     return !exclusive && holds(hint_forged_, holder, now);
   }
 
-  void note_operators(const Picture& picture, Instant now) {
+  void note_recoveries(const Picture& picture, Instant now) {
     for (const auto& change : picture.recoveries().changes()) {
       const RecoveryRow& row = *change.after;
-      if (row.evidence == Evidence::kOperator) called_dead_[{row.worker, row.incarnation}] = now;
+      const Holder holder{row.worker, row.incarnation};
+      if (row.evidence == Evidence::kOperator) called_dead_[holder] = now;
+      // A replaced life that was registered again is replaced again.
+      const auto twin = replaced_.find(holder);
+      if (row.evidence == Evidence::kNewIncarnation && twin != replaced_.end()) twin->second = now;
     }
   }
 

@@ -34,5 +34,7 @@ void add_placement_checkers(CheckerList& list, const CheckerTools& tools);    //
 void add_turn_checkers(CheckerList& list, const CheckerTools& tools);         // 39
 void add_due_checkers(CheckerList& list, const CheckerTools& tools);          // 40, 41
 void add_handover_checkers(CheckerList& list, const CheckerTools& tools);     // 43, 44
+void add_probation_checkers(CheckerList& list, const CheckerTools& tools);    // 45, 46, 47
+void add_quota_checkers(CheckerList& list, const CheckerTools& tools);        // 48
 
 }  // namespace vortex::sim

@@ -40,7 +40,9 @@ class TakenInTurn : public ClaimChecker {
       return false;
     if (spec.map && (spec.map->max_parallel > 0 || spec.map->max_failures)) return false;
     const ToldTask* task = told().task(row.id);
-    const bool untouched = task == nullptr || task->state == TaskState::kQueued;
+    // What this commit handed out and took back has its own wait since then.
+    const bool untouched =
+        task == nullptr || (task->state == TaskState::kQueued && task->epoch.value <= 1);
     const ToldRun* run = told().run(row.id.run);
     return untouched && run != nullptr && !run->stopped;
   }

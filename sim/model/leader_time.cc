@@ -9,9 +9,10 @@ void LeaderTime::fact(const Fact& fact) {
     acted(heard->term, heard->term_now);
   } else if (const auto* commit = std::get_if<Committed>(&fact)) {
     acted(commit->term, commit->term_now);
-  } else if (const auto* began = std::get_if<TermBegan>(&fact); began && began->term >= term_) {
-    term_ = began->term;
-    began_ = last_ = began->term_now;
+  } else if (latest_.begins(fact)) {
+    const TermBegan& began = std::get<TermBegan>(fact);
+    term_ = began.term;
+    began_ = last_ = began.term_now;
     gaps_.clear();
   }
 }

@@ -5,12 +5,29 @@
 // only moments are known at which it certainly acted. Between two that are close it was there;
 // where they lie further apart only one sweep is counted. So this clock is never ahead of its own.
 
+#include <variant>
 #include <vector>
 
 #include "base/time.h"
 #include "sim/history.h"
 
 namespace vortex::sim {
+
+// Knows a term that begins from one that began long ago: a leader that was overtaken while it
+// loaded may still say that it began, and changes nothing by that.
+class LatestTerm {
+ public:
+  // Whether this fact begins a term.
+  bool begins(const Fact& fact) {
+    const auto* began = std::get_if<TermBegan>(&fact);
+    if (began == nullptr || began->term < term_) return false;
+    term_ = began->term;
+    return true;
+  }
+
+ private:
+  Term term_;
+};
 
 class LeaderTime {
  public:
@@ -31,6 +48,7 @@ class LeaderTime {
   Instant own(Instant at) const;
 
   Duration sweep_;
+  LatestTerm latest_;
   Term term_;
   Instant began_;
   Instant last_;

@@ -210,11 +210,22 @@ std::string Told::take_worker(const Event& event) {
           event.kind == EventKind::kWorkerOffline ? Standing::kGone : Standing::kInactive;
       worker.suspect = false;
       return wrong_if(!present, "it was gone before");
-    case EventKind::kWorkerCordoned:
-    case EventKind::kWorkerUncordoned: {
-      const bool on = event.kind == EventKind::kWorkerCordoned;
-      return wrong_if(std::exchange(worker.cordoned, on) == on, "it was so before");
+    case EventKind::kWorkerCordoned: {
+      // By an operator it stays; by blame it waits for its probation, or waits again after it.
+      const bool by_operator = !number_in(event, "probation_in_ms");
+      const WorkerBlame before =
+          std::exchange(worker.blame, by_operator ? WorkerBlame::kNone : WorkerBlame::kCordoned);
+      const bool again =
+          by_operator ? before != WorkerBlame::kNone : before == WorkerBlame::kProbation;
+      return wrong_if(std::exchange(worker.cordoned, true) == true && !again, "it was so before");
     }
+    case EventKind::kWorkerUncordoned:
+      worker.blame = WorkerBlame::kNone;
+      return wrong_if(std::exchange(worker.cordoned, false) == false, "it was so before");
+    case EventKind::kWorkerProbation:
+      return wrong_if(
+          std::exchange(worker.blame, WorkerBlame::kProbation) != WorkerBlame::kCordoned,
+          "it did not wait for its probation");
     case EventKind::kHeartbeatStale:
       // The same name also tells of a loss; only a reason makes it suspicion.
       if (text_in(event, "reason").empty()) return {};
@@ -229,6 +240,12 @@ std::string Told::take_worker(const Event& event) {
     default:
       return {};
   }
+}
+
+std::size_t Told::held_by(const WorkerId& id) const {
+  return static_cast<std::size_t>(std::ranges::count_if(tasks_, [&](const auto& entry) {
+    return is_held(entry.second.state) && entry.second.worker == id;
+  }));
 }
 
 }  // namespace vortex::sim

@@ -22,6 +22,7 @@ struct ToldWorker {
   Standing standing = Standing::kUnknown;
   Incarnation incarnation;
   std::optional<bool> cordoned = false;  // unset: the worker was forgotten once
+  WorkerBlame blame = WorkerBlame::kNone;
   bool suspect = false;
 };
 
@@ -64,6 +65,8 @@ class Told {
   const ToldTask* task(TaskId id) const { return find(tasks_, id); }
   const ToldRun* run(RunId id) const { return find(runs_, id); }
   const ToldLease* lease(const LeaseName& name) const { return find(leases_, name); }
+  // Tasks that this worker holds. Looks at all of them.
+  std::size_t held_by(const WorkerId& id) const;
   bool queue_paused(const std::string& name) const { return is_set(queues_, name); }
   bool machine_online(const MachineId& id) const { return is_set(machines_, id); }
   const std::map<WorkerId, ToldWorker>& workers() const { return workers_; }

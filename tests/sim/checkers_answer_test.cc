@@ -75,6 +75,10 @@ TEST(AnswerChecker, NonsenseThatWasAccepted) {
   EXPECT_THAT(broken_by(wrong, core::RunAccepted{{1}, false}), ElementsAre("26-nonsense-refused"));
   EXPECT_THAT(broken_by(core::RegisterWorker{{}, odd, {1}}, core::Registered{}),
               ElementsAre("26-nonsense-refused", "26-ok-is-durable"));
+  odd.slots = 1;
+  const core::RegisterWorker burning{{}, odd, {std::numeric_limits<std::int64_t>::max()}};
+  EXPECT_THAT(broken_by(burning, core::Registered{}),
+              ElementsAre("26-nonsense-refused", "26-ok-is-durable"));
 }
 
 }  // namespace

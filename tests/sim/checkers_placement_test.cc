@@ -1,4 +1,4 @@
-// 37 to 39: who is given what, judged by the log at the moment of the claim.
+// 37 to 39 and 45 to 48: who is given what, judged by the log at the moment of the claim.
 
 #include <functional>
 #include <utility>
@@ -11,6 +11,7 @@
 namespace vortex::sim {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 
 // Workers and tasks whose log tells all that bears on placement.
@@ -179,6 +180,89 @@ TEST(TurnChecker, HigherPriorityGoesFirst) {
 TEST(TurnChecker, OlderGoesFirst) {
   EXPECT_THAT(second_taken(0, true), ElementsAre("39-taken-in-turn"));
   EXPECT_THAT(second_taken(0, false), ElementsAre());
+}
+
+// 45 to 48: blame has a cap and an end, and quotas hold.
+
+void blame(Story& s, const WorkerId& id, Duration wait = seconds(300)) {
+  WorkerRow& row = s.worker(id);
+  row.cordoned = true;
+  row.blame = WorkerBlame::kCordoned;
+  row.times_blamed = 1;
+  row.probation_at = s.now + wait;
+}
+
+TEST(BlameCapChecker, OneOfTwoMayWaitAndTwoMayNot) {
+  Story one;
+  blame(one, one.join("w1"));
+  one.join("w2");
+  one.commit();
+  EXPECT_EQ(one.report(), "");
+  Story both;
+  blame(both, both.join("w1"));
+  blame(both, both.join("w2"));
+  both.commit();
+  EXPECT_THAT(both.broken(), ElementsAre("45-blame-capped"));
+}
+
+TEST(BlameCapChecker, AnOperatorsCordonIsNotCounted) {
+  Story s;
+  for (const char* name : {"w1", "w2", "w3"}) s.worker(s.join(name)).cordoned = true;
+  s.commit();
+  EXPECT_EQ(s.report(), "");
+}
+
+TEST(BlameCapChecker, AWaitThatIsLongerThanAnnounced) {
+  Story s;
+  blame(s, s.join("w1"), seconds(301));
+  s.join("w2");
+  s.commit();
+  EXPECT_THAT(s.broken(), ElementsAre("47-probation-begins"));
+}
+
+TEST(BlameCapChecker, AProbationThatNeverBegins) {
+  Story s;
+  blame(s, s.join("w1"));
+  const WorkerId other = s.join("w2");
+  s.commit();
+  s.tell(FaultsStopped{});
+  s.pass(seconds(400));
+  s.worker(other).last_heartbeat = s.now;
+  s.commit();
+  EXPECT_THAT(s.broken(), Contains("47-probation-begins"));
+}
+
+struct OnProbation : Placing {
+  OnProbation() {
+    s.commit();
+    about(EventKind::kWorkerCordoned, w).data = {{"probation_in_ms", std::int64_t{1000}}};
+    about(EventKind::kWorkerProbation, w);
+    s.worker(w).cordoned = true;
+    s.worker(w).blame = WorkerBlame::kProbation;
+  }
+  WorkerId w = join("w1");
+  RunId run = submit(dag({node("a"), node("b")}));
+};
+
+TEST(ProbationChecker, OneTaskIsCleanAndTwoAreNot) {
+  OnProbation one;
+  one.claim({one.run, 0}, one.w);
+  EXPECT_THAT(one.broken(), ElementsAre());
+  OnProbation two;
+  two.claim({two.run, 0}, two.w);
+  two.claim({two.run, 1}, two.w);
+  EXPECT_THAT(two.broken(), ElementsAre("46-one-on-probation"));
+}
+
+TEST(QuotaChecker, MoreLiveRunsThanAllowed) {
+  Story s;
+  for (std::uint64_t i = 0; i < s.policy.quota.runs; ++i) s.submit(dag({node("a")}));
+  s.commit();
+  EXPECT_EQ(s.report(), "");
+  Story more;
+  for (std::uint64_t i = 0; i <= s.policy.quota.runs; ++i) more.submit(dag({node("a")}));
+  more.commit();
+  EXPECT_THAT(more.broken(), ElementsAre("48-quota-kept"));
 }
 
 }  // namespace

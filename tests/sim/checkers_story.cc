@@ -30,6 +30,7 @@ core::Policy story_policy() {
   policy.crash_limit = 2;
   policy.never_started_limit = 2;
   policy.brake_fleet_min = 4;
+  policy.quota.runs = 20;
   return policy;
 }
 

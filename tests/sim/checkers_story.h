@@ -27,7 +27,8 @@ namespace vortex::sim {
 NodeSpec node(std::string name, std::vector<std::string> needs = {},
               TriggerRule trigger = TriggerRule::kAllSuccess);
 DagSpec dag(std::vector<NodeSpec> nodes);
-core::Policy story_policy();  // lease 10 s, 1 retry, crash limit 2, brake from 4 workers
+core::Policy
+story_policy();  // lease 10 s, 1 retry, crash limit 2, brake from 4 workers, 20 live runs
 
 class Story {
  public:
