@@ -37,6 +37,8 @@ struct ControllerSettings {
   Duration worker_queue_ttl{};
   std::uint32_t crash_limit = 0;
   std::uint32_t worker_cordon_after = 0;
+  std::uint32_t worker_cordon_share = 0;  // percent of the present workers; 0: no worker is
+  Duration worker_probation_after{};
   std::uint32_t flapping_losses = 0;  // 0: nobody is called flapping
   Duration flapping_window{};
   std::uint32_t checkpoint_max_mib = 0;
@@ -49,13 +51,27 @@ struct ControllerSettings {
   std::uint32_t max_dag_nodes = 0;
   std::uint32_t max_dag_needs = 0;
   std::uint32_t max_dag_depth = 0;
+  // Of live runs, in all and per token; 0: no limit.
+  std::uint32_t quota_runs = 0;
+  std::uint32_t quota_tasks = 0;
+  std::uint32_t quota_mib = 0;
+  std::uint32_t token_quota_runs = 0;
+  std::uint32_t token_quota_tasks = 0;
+  std::uint32_t token_quota_mib = 0;
   std::string listen;  // address:port
   std::uint32_t io_threads = 0;
   std::uint32_t max_connections = 0;
+  std::uint32_t max_connections_per_address = 0;
   std::uint32_t max_body_mib = 0;
+  std::uint32_t body_budget_mib = 0;
+  std::uint32_t body_budget_per_token_mib = 0;
+  std::uint32_t document_threads = 0;
+  std::uint32_t document_queue_max = 0;
   std::uint32_t inbox_max = 0;
   Duration leader_lease{};
   bool require_tokens = false;
+  std::string worker_networks;   // empty: a worker is where it calls from
+  std::string webhook_networks;  // empty: only public addresses
 };
 
 struct WorkerSettings {

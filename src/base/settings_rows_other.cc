@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kLogLevels[] = {"trace", "debug", "info", "warn", "error"};
 
-constexpr SettingSpec kRows[] = {
+constexpr SettingSpec kOtherRows[] = {
     {.section = "",
      .key = "tuning",
      .kind = SettingKind::kChoice,
@@ -137,6 +137,6 @@ constexpr SettingSpec kRows[] = {
 
 }  // namespace
 
-std::span<const SettingSpec> other_rows() { return kRows; }
+std::span<const SettingSpec> other_rows() { return kOtherRows; }
 
 }  // namespace vortex

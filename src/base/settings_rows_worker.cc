@@ -7,12 +7,12 @@ namespace {
 
 using W = WorkerSettings;
 template <auto Member>
-constexpr auto kStore = &store_in<&Settings::worker, Member>;
+constexpr auto kInWorker = &store_in<&Settings::worker, Member>;
 
 constexpr std::string_view kBackoffs[] = {"exponential", "linear", "fixed"};
 constexpr std::string_view kLaunchers[] = {"subprocess", "container"};
 
-constexpr SettingSpec kRows[] = {
+constexpr SettingSpec kWorkerRows[] = {
     {.section = "worker",
      .key = "heartbeat_interval_secs",
      .kind = SettingKind::kSeconds,
@@ -22,26 +22,26 @@ constexpr SettingSpec kRows[] = {
      .tuned = {"3", "10", "20", "0.5"},
      .doc = "Maximum time between two heartbeats of a worker. It sends one sooner if it has "
             "something to report, or if the timeout was derived from this interval.",
-     .store = kStore<&W::heartbeat_interval>},
+     .store = kInWorker<&W::heartbeat_interval>},
     {.section = "worker",
      .key = "name",
      .kind = SettingKind::kText,
      .fallback = "",
      .doc =
          "Workers are named NAME-1, NAME-2 and so on. Empty: the host name. Short flag: `--name`.",
-     .store = kStore<&W::name>},
+     .store = kInWorker<&W::name>},
     {.section = "worker",
      .key = "zone",
      .kind = SettingKind::kText,
      .fallback = "",
      .doc = "The zone of a worker, for display and filtering. Short flag: `--zone`.",
-     .store = kStore<&W::zone>},
+     .store = kInWorker<&W::zone>},
     {.section = "worker",
      .key = "group",
      .kind = SettingKind::kText,
      .fallback = "",
      .doc = "The group of a worker, for display and filtering. Short flag: `--group`.",
-     .store = kStore<&W::group>},
+     .store = kInWorker<&W::group>},
     {.section = "worker",
      .key = "self_fence_secs",
      .kind = SettingKind::kSeconds,
@@ -50,7 +50,7 @@ constexpr SettingSpec kRows[] = {
      .tuned = {"18", "40", "80", "2.5"},
      .doc = "A worker that has had no response for this long, counted from when it sent the last "
             "answered heartbeat, kills its tasks: they may soon run elsewhere.",
-     .store = kStore<&W::self_fence>},
+     .store = kInWorker<&W::self_fence>},
     {.section = "worker",
      .key = "kill_grace_secs",
      .kind = SettingKind::kSeconds,
@@ -58,7 +58,7 @@ constexpr SettingSpec kRows[] = {
      .range = {0.05, 3600},
      .tuned = {"8", "15", "30", "1"},
      .doc = "Time between TERM and KILL for the processes of a task.",
-     .store = kStore<&W::kill_grace>},
+     .store = kInWorker<&W::kill_grace>},
     {.section = "worker",
      .key = "tcp_user_timeout_secs",
      .kind = SettingKind::kSeconds,
@@ -66,7 +66,7 @@ constexpr SettingSpec kRows[] = {
      .range = {0.05, 3600},
      .tuned = {"9", "20", "40", "1.2"},
      .doc = "A connection whose data stays unacknowledged for this long is dropped.",
-     .store = kStore<&W::tcp_user_timeout>},
+     .store = kInWorker<&W::tcp_user_timeout>},
     {.section = "worker",
      .key = "shutdown_timeout_secs",
      .kind = SettingKind::kSeconds,
@@ -74,14 +74,14 @@ constexpr SettingSpec kRows[] = {
      .range = {0, 86400},
      .doc = "How long running tasks may take to finish after the worker was asked to stop. 0: they "
             "are stopped immediately and reassigned.",
-     .store = kStore<&W::shutdown_timeout>},
+     .store = kInWorker<&W::shutdown_timeout>},
     {.section = "worker",
      .key = "spawn_retry_attempts",
      .kind = SettingKind::kCount,
      .fallback = "3",
      .range = {1, 10},
      .doc = "How often the supervisor tries to start a worker process before it gives up.",
-     .store = kStore<&W::spawn_retry_attempts>},
+     .store = kInWorker<&W::spawn_retry_attempts>},
     {.section = "worker",
      .key = "spawn_backoff_strategy",
      .kind = SettingKind::kChoice,
@@ -89,34 +89,34 @@ constexpr SettingSpec kRows[] = {
      .choices = kBackoffs,
      .doc =
          "How the delay between those tries grows: doubling, by the base each time, or not at all.",
-     .store = kStore<&W::spawn_backoff_strategy>},
+     .store = kInWorker<&W::spawn_backoff_strategy>},
     {.section = "worker",
      .key = "spawn_backoff_base_seconds",
      .kind = SettingKind::kSeconds,
      .fallback = "2",
      .range = {1, 60},
      .doc = "The first delay between those tries.",
-     .store = kStore<&W::spawn_backoff_base>},
+     .store = kInWorker<&W::spawn_backoff_base>},
     {.section = "worker",
      .key = "spawn_backoff_max_seconds",
      .kind = SettingKind::kSeconds,
      .fallback = "30",
      .range = {1, 300},
      .doc = "The maximum delay between those tries.",
-     .store = kStore<&W::spawn_backoff_max>},
+     .store = kInWorker<&W::spawn_backoff_max>},
     {.section = "worker",
      .key = "auto_respawn",
      .kind = SettingKind::kSwitch,
      .fallback = "true",
      .doc = "Whether a worker process that died is restarted.",
-     .store = kStore<&W::auto_respawn>},
+     .store = kInWorker<&W::auto_respawn>},
     {.section = "worker",
      .key = "max_respawn_attempts",
      .kind = SettingKind::kCount,
      .fallback = "5",
      .range = {0, 20},
      .doc = "Maximum number of restarts of one worker before the supervisor gives up. 0: none.",
-     .store = kStore<&W::max_respawn_attempts>},
+     .store = kInWorker<&W::max_respawn_attempts>},
     {.section = "worker",
      .key = "launcher",
      .kind = SettingKind::kChoice,
@@ -124,14 +124,14 @@ constexpr SettingSpec kRows[] = {
      .choices = kLaunchers,
      .doc = "How a worker process is started: as a plain subprocess of the supervisor, or as the "
             "first process of its own container, with separate processes, mounts and host name.",
-     .store = kStore<&W::launcher>},
+     .store = kInWorker<&W::launcher>},
     {.section = "worker",
      .key = "container_root",
      .kind = SettingKind::kText,
      .fallback = "",
      .doc = "The directory that tasks get as their root, such as an unpacked image; only with the "
             "launcher `container`. Empty: the machine's root.",
-     .store = kStore<&W::container_root>},
+     .store = kInWorker<&W::container_root>},
     {.section = "worker",
      .key = "health_address",
      .kind = SettingKind::kText,
@@ -140,7 +140,7 @@ constexpr SettingSpec kRows[] = {
             "controller probes it there, so the controller must be able to reach it; for `0.0.0.0` "
             "or `::` the worker registers the address that faces the controller. Empty: listen on "
             "that address only.",
-     .store = kStore<&W::health_address>},
+     .store = kInWorker<&W::health_address>},
     {.section = "worker",
      .key = "health_port",
      .kind = SettingKind::kCount,
@@ -148,11 +148,11 @@ constexpr SettingSpec kRows[] = {
      .range = {0, 65535},
      .doc = "The port of the health endpoint for the first worker of a supervisor; the second one "
             "uses the next port, and so on. 0: any free port.",
-     .store = kStore<&W::health_port>},
+     .store = kInWorker<&W::health_port>},
 };
 
 }  // namespace
 
-std::span<const SettingSpec> worker_rows() { return kRows; }
+std::span<const SettingSpec> worker_rows() { return kWorkerRows; }
 
 }  // namespace vortex

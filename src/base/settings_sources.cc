@@ -6,6 +6,7 @@
 #include <toml++/toml.h>
 
 #include "base/assert.h"
+#include "base/fault_point.h"
 #include "base/file_text.h"
 #include "base/settings_value.h"
 #include "base/text.h"
@@ -22,14 +23,7 @@ std::optional<std::size_t> find_by(std::string_view name,
   return std::nullopt;
 }
 
-// Whether this looks like VORTEX_<SECTION>_..., a variable that can only be meant for us.
-bool names_a_section(std::string_view name) {
-  return std::ranges::any_of(settings_table(), [name](const SettingSpec& spec) {
-    if (spec.section.empty()) return false;
-    const std::string whole = spec.environment_name();
-    return name.starts_with(std::string_view(whole).substr(0, whole.size() - spec.key.size()));
-  });
-}
+constexpr std::string_view kPrefix = "VORTEX_";
 
 // Kubernetes puts these into every pod when a service is called, say, vortex-controller.
 bool is_service_link(std::string_view name) {
@@ -37,9 +31,35 @@ bool is_service_link(std::string_view name) {
          name.ends_with("_PORT") || name.find("_PORT_") != name.npos;
 }
 
-// What a task finds in its environment (worker/slot/launch.cc) and would be taken for a setting: a
-// task may start a controller or a worker of its own.
-bool is_for_tasks(std::string_view name) { return name == "VORTEX_WORKER_PID"; }
+// Variables of ours that are no settings: those of the command line, and what a task finds in its
+// environment (worker/slot/launch.cc, cli/commands/leases.cc), as a task may start a controller or
+// a worker of its own.
+constexpr std::string_view kOtherNames[] = {
+    "VORTEX_ATTEMPT",     "VORTEX_CHECKPOINT",      "VORTEX_CONFIG",      "VORTEX_CONTAINER",
+    "VORTEX_DAG",         "VORTEX_DEADLINE",        "VORTEX_EPOCH",       "VORTEX_LEASE_AGENT",
+    "VORTEX_LEASE_EPOCH", "VORTEX_LEASE_PARTITION", "VORTEX_LEASE_TOPIC", "VORTEX_MAP_INDEX",
+    "VORTEX_MAP_ITEM",    "VORTEX_OUTPUTS",         "VORTEX_PROGRAM",     "VORTEX_PROGRESS",
+    "VORTEX_RUN_ID",      "VORTEX_SECRETS",         "VORTEX_SERVER",      "VORTEX_TASK",
+    "VORTEX_TASK_ID",     "VORTEX_TMPDIR",          "VORTEX_TOKEN",       "VORTEX_TOKEN_FILE",
+    "VORTEX_URL",         "VORTEX_WORKER",          "VORTEX_WORKER_PID"};
+
+bool is_other(std::string_view name) {
+  return is_fault_variable(name) || std::ranges::find(kOtherNames, name) != std::end(kOtherNames);
+}
+
+// The key alone is the likeliest mistake: VORTEX_REQUIRE_TOKENS.
+std::string hint_for_variable(std::string_view name) {
+  for (const SettingSpec& spec : settings_table()) {
+    const std::string whole = spec.environment_name();
+    const std::string_view key = std::string_view(whole).substr(whole.size() - spec.key.size());
+    if (name.substr(kPrefix.size()) == key) return fmt::format("did you mean '{}'?", whole);
+  }
+  std::string near = did_you_mean(name, &SettingSpec::environment_name);
+  if (!near.empty()) return near;
+  const std::string_view other = nearest_name(name, kOtherNames);
+  if (!other.empty()) return fmt::format("did you mean '{}'?", other);
+  return "unset it: names that start with VORTEX_ are reserved, and no setting is called this";
+}
 
 }  // namespace
 
@@ -106,7 +126,7 @@ std::optional<std::size_t> Collected::translate(const SettingWord& word, const W
 void collect_environment(const std::vector<std::pair<std::string, std::string>>& environment,
                          Collected& into) {
   for (const auto& [name, text] : environment) {
-    if (!name.starts_with("VORTEX_") || is_for_tasks(name)) continue;
+    if (!name.starts_with(kPrefix) || is_other(name)) continue;
     const std::string place = "environment variable " + name;
     const Collected::Written written{SettingSource::kEnvironment, text, place};
     auto row = find_by(name, &SettingSpec::environment_name);
@@ -115,14 +135,13 @@ void collect_environment(const std::vector<std::pair<std::string, std::string>>&
     if (word != nullptr) row = into.translate(*word, written);
     if (row) into.take(*row, value_from_text(settings_table()[*row], text), written);
     if (row || word != nullptr) continue;
-    // Tasks and clients have VORTEX_ variables of their own; only a near miss is ours to refuse.
-    std::string help = did_you_mean(name, &SettingSpec::environment_name);
-    if (is_service_link(name) || (help.empty() && !names_a_section(name))) continue;
+    if (is_service_link(name)) continue;
+    // Whoever set it believes that it has an effect.
     into.errors.push_back({.fault = SettingsFault::kUnknownKey,
                            .key = name,
                            .message = fmt::format("unknown setting {}", name),
                            .places = {place},
-                           .help = std::move(help)});
+                           .help = hint_for_variable(name)});
   }
 }
 

@@ -54,7 +54,8 @@ struct SettingSpec {
   SettingRange usual{};       // narrower, unless controller.allow_extreme_timings; 0 to 0: none
   std::span<const std::string_view> choices{};
   TunedValues tuned{};
-  std::string_view doc;  // meaning and special values
+  std::string_view doc;                                      // meaning and special values
+  std::string (*complain)(std::string_view text) = nullptr;  // kText: what is wrong; empty: nothing
   void (*store)(Settings&, const SettingValue&) = nullptr;
 
   std::string full_key() const;          // controller.heartbeat_timeout_secs

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -71,6 +72,13 @@ ValueResult value_from_text(const SettingSpec& spec, std::string_view text) {
     case SettingKind::kText:
       // Nothing is a value only where it is the default.
       if (text.empty() && !spec.fallback.empty()) return std::unexpected(wrong_type(spec));
+      if (spec.complain != nullptr) {
+        std::string wrong = spec.complain(text);
+        if (!wrong.empty()) {
+          return std::unexpected(ValueRefusal{
+              .fault = SettingsFault::kOutOfRange, .message = std::move(wrong), .help = {}});
+        }
+      }
       return std::string(text);
     case SettingKind::kCount:
     case SettingKind::kSeconds:

@@ -84,7 +84,7 @@ int run(int argc, char** argv, const std::vector<AddCommand>& more) {
       print(text.str());
       return static_cast<int>(with_output_flushed(ExitCode::kOk));
     }
-    static_cast<void>(std::fputs(usage_text(app, error, arguments).c_str(), stderr));
+    say_here(usage_text(app, error, arguments));
     return static_cast<int>(ExitCode::kUsage);
   }
   return static_cast<int>(with_output_flushed(run_chosen(chosen, context)));

@@ -81,7 +81,7 @@ RC_GTEST_PROP(NearName, NearIsExactlyTwoEditsOrFewer, ()) {
   for (int changes = *rc::gen::inRange(0, 5); changes > 0; --changes) {
     const auto at = *rc::gen::inRange<std::size_t>(0, known.size() + 1);
     const auto cut = *rc::gen::inRange<std::size_t>(0, 2);
-    known.replace(at, cut, *rc::gen::inRange(0, 2), 'b');
+    known.replace(at, cut, *rc::gen::inRange<std::size_t>(0, 2), 'b');
   }
   RC_ASSERT((nearest(wanted, {known}) == known) == (plain_distance(wanted, known) <= 2));
 }

@@ -65,6 +65,17 @@ TEST(SettingsInput, OtherEnvironmentVariablesAreLeftAlone) {
               IsEmpty());
 }
 
+TEST(Environment, NamesThatLookLikeOursAndAreNotAreRefused) {
+  EXPECT_THAT(errors_of(from_environment({{"VORTEX_REQUIRE_TOKENS", "true"}})),
+              HasSubstr("did you mean 'VORTEX_CONTROLLER_REQUIRE_TOKENS'?"));
+  EXPECT_THAT(errors_of(from_environment({{"VORTEX_TOKENFILE", "x"}})),
+              HasSubstr("did you mean 'VORTEX_TOKEN_FILE'?"));
+  EXPECT_THAT(errors_of(from_environment({{"VORTEX_SOMETHING_ELSE", "x"}})),
+              HasSubstr("unknown setting VORTEX_SOMETHING_ELSE"));
+  EXPECT_THAT(errors_of(from_environment({{"VORTEX_", "x"}})),
+              HasSubstr("unknown setting VORTEX_"));
+}
+
 TEST(SettingsInput, UnknownFlagGetsAHint) {
   EXPECT_THAT(errors_of(from_flags({"--controller.crash-limits=3"})),
               HasSubstr("did you mean '--controller.crash-limit'?"));

@@ -122,10 +122,11 @@ Findings machine_paths(const SourceFile& file) {
 
 namespace {
 
-// "x.name" or "x->name", and not the beginning of a longer one.
+// "x.name", "x->name" or "&X::name", and not the beginning of a longer one.
 bool names_member(const std::string& text, const std::string& name) {
   for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
-    const bool of_something = at > 0 && (text[at - 1] == '.' || text[at - 1] == '>');
+    const bool of_something =
+        at > 0 && (text[at - 1] == '.' || text[at - 1] == '>' || text[at - 1] == ':');
     const std::size_t end = at + name.size();
     if (of_something && (end == text.size() || !is_word_char(text[end]))) return true;
   }

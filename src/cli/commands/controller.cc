@@ -18,11 +18,11 @@
 namespace vortex::cli {
 namespace {
 
-constexpr long kLookEveryNs = 20'000'000;
+constexpr long kStopLookNs = 20'000'000;
 
 // Tells the service manager once work is taken; loading millions of tasks takes a while.
 int wait_for_end(controller::Controller& controller, const sigset_t& signals) {
-  const timespec look{0, kLookEveryNs};
+  const timespec look{0, kStopLookNs};
   while (!controller.serves()) {
     const int signal = sigtimedwait(&signals, nullptr, &look);
     if (signal > 0) return signal;
@@ -76,6 +76,7 @@ ExitCode serve(Context& context) {
   options.path = path;
   options.logs.head_bytes = std::uint64_t{loaded->settings.database.log_head_kib} << 10U;
   options.logs.tail_bytes = std::uint64_t{loaded->settings.database.log_tail_kib} << 10U;
+  options.notice = [&logger](const std::string& notice) { logger->error(notice); };
   auto store = open_store(options, loaded->settings, *logger);
   if (!store) {
     complain_about_store(store.error(), path);

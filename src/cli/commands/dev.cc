@@ -29,7 +29,7 @@ namespace vortex::cli {
 namespace {
 
 constexpr std::uint16_t kUsualPort = 8080;
-constexpr long kLookEveryNs = 200'000'000;
+constexpr long kClusterLookNs = 200'000'000;
 
 struct DevFlags {
   std::string folder = ".";
@@ -82,7 +82,7 @@ ExitCode run_file(const Context& context, const local::Cluster& cluster, const D
 
 // Until somebody ends it, or a part of it ends by itself.
 ExitCode wait_for_end(local::Cluster& cluster, const sigset_t& signals) {
-  const timespec look{0, kLookEveryNs};
+  const timespec look{0, kClusterLookNs};
   for (;;) {
     if (sigtimedwait(&signals, nullptr, &look) > 0) return ExitCode::kOk;
     if (const std::string wrong = cluster.trouble(); !wrong.empty()) {
@@ -128,6 +128,8 @@ ExitCode develop(const Context& context, const DevFlags& flags) {
     complain(fmt::format("cannot create {}: {}", data.string(), error.message()));
     return ExitCode::kFailed;
   }
+  // The database, the logs and the output of tasks are nobody else's.
+  std::filesystem::permissions(data, std::filesystem::perms::owner_all, error);
   local::ClusterConfig config;
   config.folder = data.lexically_normal().string();
   config.workdir = home.lexically_normal().string();
