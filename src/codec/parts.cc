@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -89,6 +90,15 @@ void read_millis(Reading& in, NodeIx node, Duration& out) {
 void read_labels(Reading& in, NodeIx node, Labels& out) {
   read_env(in, node, out);
   std::ranges::sort(out);
+  if (in.document().kind(node) != NodeKind::kObject) return;
+  // How long they may be is the model's business; here the place is known.
+  const LineRule rule{.bytes_min = 0, .bytes_max = std::numeric_limits<std::size_t>::max()};
+  in.document().each_member(node, [&](NodeIx key, NodeIx value) {
+    if (in.full() || in.document().kind(value) != NodeKind::kText) return;
+    auto complaint = complain_of_line("label name", in.document().text(key), rule);
+    if (!complaint) complaint = complain_of_line("label value", in.document().text(value), rule);
+    if (complaint) in.problem(value, *std::move(complaint));
+  });
 }
 
 void read_env(Reading& in, NodeIx node, std::vector<std::pair<std::string, std::string>>& out) {

@@ -26,10 +26,34 @@ namespace {
 
 using enum Presence;
 
+// Texts for people. They go into rows and events of the controller, where everybody pays for their
+// length: what is longer is cut, because what happened counts more than how it was told.
+void read_cut(Reading& in, NodeIx node, std::string& out, std::size_t bytes_max) {
+  const auto text = text_of(in, node);
+  if (!text) return;
+  if (text->size() <= bytes_max) {
+    out = *text;
+    return;
+  }
+  const std::string mark = fmt::format(" [cut: {} bytes in all]", text->size());
+  std::size_t end = bytes_max - mark.size();
+  // Not in the middle of a character.
+  while (end > 0 && (static_cast<unsigned char>((*text)[end]) & 0xC0U) == 0x80U) --end;
+  out = std::string(text->substr(0, end)) + mark;
+}
+
+bool has_too_many(Reading& in, NodeIx node, std::size_t most) {
+  if (in.document().count(node) <= most) return false;
+  in.problem(node, fmt::format("'{}' has {} entries; at most {} are allowed",
+                               in.document().name_of(node), in.document().count(node), most));
+  return true;
+}
+
 constexpr Field<Progress> kProgressFields[] = {
     {"percent",
      [](Reading& in, NodeIx node, Progress& out) { read_number(in, node, out.percent, 0, 100); }},
-    {"step", [](Reading& in, NodeIx node, Progress& out) { read_text(in, node, out.step); }},
+    {"step",
+     [](Reading& in, NodeIx node, Progress& out) { read_cut(in, node, out.step, kStepBytesMax); }},
 };
 
 void read_progress(Reading& in, NodeIx node, HeldTask& out) {
@@ -97,14 +121,14 @@ Failed failed_of(Reading& in, const ReportDraft& draft) {
   Failed failed;
   if (draft.cause != 0) read_word(in, draft.cause, failed.cause);
   if (draft.code != 0) read_number(in, draft.code, failed.code);
-  if (draft.message != 0) read_text(in, draft.message, failed.message);
+  if (draft.message != 0) read_cut(in, draft.message, failed.message, kMessageBytesMax);
   return failed;
 }
 
 Released released_of(Reading& in, const ReportDraft& draft) {
   Released released;
   if (draft.cause != 0) read_word(in, draft.cause, released.cause);
-  if (draft.message != 0) read_text(in, draft.message, released.message);
+  if (draft.message != 0) read_cut(in, draft.message, released.message, kMessageBytesMax);
   return released;
 }
 
@@ -127,7 +151,7 @@ ReportBody body_of(Reading& in, const ReportDraft& draft) {
 }
 
 void read_held(Reading& in, NodeIx node, SyncRequest& out) {
-  if (!is_array(in, node)) return;
+  if (!is_array(in, node) || has_too_many(in, node, kSyncEntriesMax)) return;
   auto& held = out.held.emplace();
   held.reserve(in.document().count(node));
   in.document().each_item(node, [&](NodeIx item) {
@@ -136,7 +160,7 @@ void read_held(Reading& in, NodeIx node, SyncRequest& out) {
 }
 
 void read_reports(Reading& in, NodeIx node, SyncRequest& out) {
-  if (!is_array(in, node)) return;
+  if (!is_array(in, node) || has_too_many(in, node, kSyncEntriesMax)) return;
   out.reports.reserve(in.document().count(node));
   in.document().each_item(node, [&](NodeIx item) {
     if (in.full()) return;
@@ -292,6 +316,7 @@ void read_metadata(Reading& in, NodeIx node, RegisterBody& out) {
 
 // Names have no order of their own: sorted, and none twice.
 void read_names(Reading& in, NodeIx node, std::vector<std::string>& out) {
+  if (in.document().kind(node) == NodeKind::kArray && has_too_many(in, node, kListMax)) return;
   read_texts(in, node, out);
   if (auto complaint = complain_of_twice(in.document().name_of(node), {out.begin(), out.end()})) {
     in.problem(node, *std::move(complaint));
@@ -319,6 +344,27 @@ void read_runtimes(Reading& in, NodeIx node, RegisterBody& out) {
   }
 }
 
+void read_worker_labels(Reading& in, NodeIx node, RegisterBody& out) {
+  if (in.document().kind(node) == NodeKind::kObject && has_too_many(in, node, kEntriesMax)) return;
+  read_labels(in, node, out.info.labels);
+  const LineRule name{.bytes_min = 1, .bytes_max = kLabelBytesMax};
+  const LineRule value{.bytes_min = 0, .bytes_max = kLabelBytesMax};
+  for (const auto& [key, text] : out.info.labels) {
+    if (auto complaint = complain_of_line("label name", key, name)) {
+      in.problem(node, *std::move(complaint));
+    } else if (auto wrong = complain_of_line("label value", text, value)) {
+      in.problem(node, *std::move(wrong));
+    }
+  }
+}
+
+void read_worker_resources(Reading& in, NodeIx node, RegisterBody& out) {
+  read_resources(in, node, out.info.resources);
+  if (out.info.resources.named.size() <= kEntriesMax) return;
+  in.problem(node, fmt::format("'resources' has {} names; at most {} are allowed",
+                               out.info.resources.named.size(), kEntriesMax));
+}
+
 template <std::string WorkerInfo::* Member>
 void read_info_line(Reading& in, NodeIx node, RegisterBody& out) {
   read_line(in, node, out.info.*Member);
@@ -337,13 +383,11 @@ constexpr Field<RegisterBody> kRegisterFields[] = {
     {"version", read_info_line<&WorkerInfo::version>},
     {"metadata", read_metadata},
     {"queues", read_queues},
-    {"labels",
-     [](Reading& in, NodeIx node, RegisterBody& out) { read_labels(in, node, out.info.labels); }},
+    {"labels", read_worker_labels},
     {"runtimes", read_runtimes},
     {"slots",
      [](Reading& in, NodeIx node, RegisterBody& out) { read_number(in, node, out.info.slots); }},
-    {"resources", [](Reading& in, NodeIx node,
-                     RegisterBody& out) { read_resources(in, node, out.info.resources); }},
+    {"resources", read_worker_resources},
     {"incarnation",
      [](Reading& in, NodeIx node, RegisterBody& out) { read_strong(in, node, out.incarnation); }},
 };

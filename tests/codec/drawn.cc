@@ -120,8 +120,9 @@ MapSpec drawn_map(Rng& rng) {
   if (rng.chance(500)) {
     const std::int64_t first = rng.between(-100, 100);
     const std::int64_t step = rng.chance(500) ? 1 : rng.between(2, kMax);
-    map.over = rng.chance(500) ? MapRange{.first = first, .last = 100, .step = step}
-                               : MapRange{.first = kMax, .last = kMin + first + 100, .step = kMin};
+    map.over = rng.chance(500)
+                   ? MapRange{.first = first, .last = 100, .step = step}
+                   : MapRange{.first = kMax, .last = kMin + (first + 100), .step = kMin};
   } else {
     map.over = std::vector<std::string>{drawn_text(rng), drawn_text(rng)};
   }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "codec/dag_json.h"
 #include "codec/document.h"
 #include "codec/sync_json.h"
@@ -102,6 +103,62 @@ TEST(Limits, ALargeDagIsReadInOrder) {
   ASSERT_TRUE(dag.has_value());
   ASSERT_EQ(dag->nodes.size(), static_cast<std::size_t>(kTasks));
   EXPECT_EQ(dag->nodes.back().name, "n49999");
+}
+
+// What is told of an end goes into rows, events and the log of everybody.
+TEST(Limits, TextsOfReportsAreCutAndSayByHowMuch) {
+  std::string text;
+  while (text.size() < kTenMegabytes) text += "\xC3\xA9";  // two bytes, cut in no middle
+  const std::string call =
+      R"({"incarnation":1,"seq":7,"slots":4,"held":[{"task":"r1-L0-0","epoch":1,
+    "progress":{"step":")" +
+      text + R"("}}],"reports":[
+    {"task":"r1-L0-0","epoch":1,"kind":"failed","message":")" +
+      text + R"("},
+    {"task":"r1-L0-1","epoch":1,"kind":"released","message":")" +
+      text + R"("},
+    {"task":"r1-L0-2","epoch":1,"kind":"failed","message":")" +
+      std::string(kMessageBytesMax, 'm') + R"("}]})";
+  const auto read = read_sync(call, WorkerId("w"));
+  ASSERT_TRUE(read.has_value());
+  const std::string end = " [cut: 10485760 bytes in all]";
+  const auto expect_cut = [&](const std::string& told, std::size_t bytes_max) {
+    EXPECT_LE(told.size(), bytes_max);
+    EXPECT_GE(told.size(), bytes_max - 1);
+    EXPECT_TRUE(told.ends_with(end)) << told.substr(told.size() - 40);
+    EXPECT_TRUE(is_utf8(told));
+  };
+  expect_cut(read->held->front().progress->step, kStepBytesMax);
+  expect_cut(std::get<Failed>(read->reports[0].body).message, kMessageBytesMax);
+  expect_cut(std::get<Released>(read->reports[1].body).message, kMessageBytesMax);
+  EXPECT_EQ(std::get<Failed>(read->reports[2].body).message.size(), kMessageBytesMax) << "it fits";
+}
+
+TEST(Limits, ListsOfWorkersAreBounded) {
+  const auto many = [](std::size_t count, const auto& make) {
+    std::string out;
+    for (std::size_t i = 0; i < count; ++i) out += (i > 0 ? "," : "") + make(std::to_string(i));
+    return out;
+  };
+  const auto text = [](const std::string& n) { return "\"n" + n + "\""; };
+  const auto pair = [](const std::string& n) { return "\"n" + n + "\":\"v\""; };
+  const auto amount = [](const std::string& n) { return "\"n" + n + "\":1"; };
+  const auto held = [](const std::string& n) {
+    return R"({"task":"r1-L0-)" + n + R"(","epoch":1})";
+  };
+  const auto refused = [](const std::string& member) {
+    const auto read = read_register(R"({"id":"w",)" + member + "}");
+    return !read.has_value() && read.error().front().message.find("at most") != std::string::npos;
+  };
+  EXPECT_TRUE(refused(R"("queues":[)" + many(1001, text) + "]"));
+  EXPECT_TRUE(refused(R"("runtimes":[)" + many(1001, text) + "]"));
+  EXPECT_TRUE(refused(R"("labels":{)" + many(65, pair) + "}"));
+  EXPECT_TRUE(refused(R"("resources":{"named":{)" + many(65, amount) + "}}"));
+  EXPECT_FALSE(refused(R"("labels":{)" + many(64, pair) + "}"));
+  EXPECT_FALSE(read_register(R"({"id":"w","labels":{"a":")" + std::string(300, 'x') + "\"}}"));
+  const std::string too_many = many(500'001, held);
+  EXPECT_FALSE(
+      read_sync(R"({"incarnation":1,"seq":7,"slots":4,"held":[)" + too_many + "]}", WorkerId("w")));
 }
 
 }  // namespace

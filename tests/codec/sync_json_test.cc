@@ -166,6 +166,12 @@ TEST(RegisterJson, BadRegistrationsAreRefusedAtTheirPlace) {
       {R"({"id":"w","queues":["a b"]})", "/queues", 1, 20, "queue 'a b' may contain only"},
       {R"({"id":"w","runtimes":[""]})", "/runtimes", 1, 22, "runtime is empty"},
       {R"({"id":"w","labels":{"a":"1","a":"2"}})", "/labels/a", 1, 29, "given twice"},
+      {R"({"id":"w","labels":{"a":"\u202eb"}})", "/labels/a", 1, 25,
+       "changes the direction of text"},
+      {R"({"id":"w","labels":{"a\u009b":"b"}})", "/labels/a\xc2\x9b", 1, 31,
+       "contains a control character"},
+      {R"({"id":"w\u202e"})", "/id", 1, 7, "changes the direction of text (<U+202E>)"},
+      {R"({"id":"w","zone":"\u009b2J"})", "/zone", 1, 18, "contains a control character"},
       {R"({"id":"w","metadata":7})", "/metadata", 1, 22, "a string or an object"},
       {R"({"id":"w","slots":"4"})", "/slots", 1, 19, "whole number"},
   };
