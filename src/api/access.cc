@@ -1,5 +1,6 @@
 #include "api/access.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -80,7 +81,7 @@ std::optional<Trouble> Access::check_place(const net::Request& request) const {
 
 boost::asio::awaitable<std::expected<Caller, Trouble>> Access::admit(const net::Request& request,
                                                                      Need need) {
-  if (policy_.mode == AccessPolicy::Mode::kOpen) co_return Caller{{}, Role::kAdmin};
+  if (policy_.mode == AccessPolicy::Mode::kOpen) co_return Caller{{}, Role::kAdmin, {}};
   const std::string_view secret = secret_of(request.headers);
   if (secret.empty()) {
     if (need == Need::kAnyone) co_return Caller{};
@@ -92,6 +93,23 @@ boost::asio::awaitable<std::expected<Caller, Trouble>> Access::admit(const net::
   co_return caller;
 }
 
+boost::asio::awaitable<bool> Access::still_admits(Caller caller) {
+  if (policy_.mode == AccessPolicy::Mode::kOpen) co_return true;
+  const auto is_callers = [&caller](const TokenRow& row) {
+    return row.name == caller.name && row.role == caller.role && row.created_at == caller.since &&
+           !row.revoked;
+  };
+  if (std::ranges::any_of(policy_.fixed, is_callers)) co_return true;
+  std::expected<KnownPtr, Trouble> table = co_await known(kUnknown);
+  // A store that cannot be read says nothing about the token.
+  co_return !table || std::ranges::any_of((*table)->rows, is_callers);
+}
+
+std::unique_ptr<Access::Change> Access::begin_change() {
+  if (changing_.exchange(true)) return nullptr;
+  return std::make_unique<Change>(*this);
+}
+
 void Access::forget() {
   const std::scoped_lock lock(mutex_);
   known_.reset();
@@ -99,11 +117,15 @@ void Access::forget() {
 
 boost::asio::awaitable<std::expected<Caller, Trouble>> Access::identify(std::string_view secret) {
   const std::string hash = hash_token(secret);
-  if (const auto* row = find_token(policy_.fixed, hash)) co_return Caller{row->name, row->role};
+  if (const auto* row = find_token(policy_.fixed, hash)) {
+    co_return Caller{row->name, row->role, row->created_at};
+  }
   for (const Clock::duration age_max : {Clock::duration(kTrusted), Clock::duration(kUnknown)}) {
     std::expected<KnownPtr, Trouble> table = co_await known(age_max);
     if (!table) co_return std::unexpected(std::move(table.error()));
-    if (const auto* row = find_token((*table)->rows, hash)) co_return Caller{row->name, row->role};
+    if (const auto* row = find_token((*table)->rows, hash)) {
+      co_return Caller{row->name, row->role, row->created_at};
+    }
   }
   co_return std::unexpected(trouble(Code::kNoToken, "unknown token"));
 }

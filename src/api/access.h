@@ -6,6 +6,7 @@
 // store and read again every few seconds, at once after a change made here, and, at most once a
 // second, when somebody comes with one that is not known.
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <expected>
@@ -20,6 +21,7 @@
 
 #include "api/backend.h"
 #include "api/trouble.h"
+#include "base/time.h"
 #include "model/commit.h"
 #include "net/http.h"
 
@@ -45,6 +47,7 @@ struct AccessPolicy {
 struct Caller {
   std::string name;          // of its token; empty in open mode and for nobody
   std::optional<Role> role;  // unset: nobody known
+  Instant since = {};        // when its token was created
 };
 
 class Access {
@@ -55,8 +58,25 @@ class Access {
   std::optional<Trouble> check_place(const net::Request& request) const;
   boost::asio::awaitable<std::expected<Caller, Trouble>> admit(const net::Request& request,
                                                                Need need);
+  // Whether the caller's token is still good; what is known of it is at most a second old. For
+  // streams, which outlive the check at their start.
+  boost::asio::awaitable<bool> still_admits(Caller caller);
   // A token was written: what is known is read again before it is used.
   void forget();
+
+  // Tokens are changed by one request at a time, so that what was checked still holds when it is
+  // written. Null: another one is at it.
+  class Change {
+   public:
+    explicit Change(Access& access) : access_(access) {}
+    ~Change() { access_.changing_ = false; }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+   private:
+    Access& access_;
+  };
+  std::unique_ptr<Change> begin_change();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -74,6 +94,7 @@ class Access {
   AccessPolicy policy_;
   mutable std::mutex mutex_;  // only around the pointer
   KnownPtr known_;
+  std::atomic<bool> changing_{false};
 };
 
 // Where a request claims to come from and go to: the guards against other sites in the browser.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <exception>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "api/call.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 namespace vortex::api {
@@ -52,6 +54,32 @@ std::optional<Trouble> check_query(const Route& route, const net::Request& reque
   return std::nullopt;
 }
 
+constexpr std::uint64_t kSmallBody = 64 * 1024;
+constexpr std::uint64_t kMediumBody = 4 * 1024 * 1024;
+
+// Whatever is set, one request of the largest size fits.
+std::uint64_t at_least_one_body(const Backend& backend, std::uint32_t ControllerSettings::* mib) {
+  const ControllerSettings& settings = backend.settings().settings.controller;
+  return std::uint64_t{std::max(settings.*mib, settings.max_body_mib)} << 20U;
+}
+
+// Without the port.
+std::string_view host_of(std::string_view peer) { return peer.substr(0, peer.rfind(':')); }
+
+std::string client_name(const Caller& caller, const net::Request& request) {
+  return caller.name.empty() ? fmt::format("@{}", host_of(request.peer)) : caller.name;
+}
+
+Trouble from_server(const net::Refusal& refusal) {
+  const Code code = refusal.status == 429   ? Code::kTokenFull
+                    : refusal.status == 503 ? Code::kBodiesFull
+                                            : code_of_status(refusal.status);
+  Trouble out = trouble(code, refusal.detail);
+  out.status = refusal.status;
+  if (refusal.status == 429 || refusal.status == 503) out.retry_after = seconds(1);
+  return out;
+}
+
 net::Response options_answer(const std::string& allow) {
   net::Response response;
   response.status = 204;
@@ -66,7 +94,19 @@ Api::Api(Backend& backend, AccessPolicy policy, net::Handler pages)
     : backend_(backend),
       access_(backend, std::move(policy)),
       router_(all_routes()),
-      pages_(std::move(pages)) {}
+      pages_(std::move(pages)),
+      bodies_max_(at_least_one_body(backend, &ControllerSettings::body_budget_mib)),
+      bodies_(std::make_shared<net::ByteBudget>(bodies_max_)) {}
+
+net::Headers default_headers() {
+  return {{"Content-Security-Policy",
+           "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+          {"X-Content-Type-Options", "nosniff"},
+          {"X-Frame-Options", "DENY"},
+          {"Referrer-Policy", "no-referrer"},
+          {"Cross-Origin-Resource-Policy", "same-origin"},
+          {"Cache-Control", "no-store"}};
+}
 
 net::Handler Api::handler() {
   return [this](net::Exchange& exchange) { return serve(exchange); };
@@ -96,7 +136,6 @@ boost::asio::awaitable<net::Response> Api::serve(net::Exchange& exchange) {
   net::Response response =
       outcome ? *std::move(outcome) : write_problem(outcome.error(), request_id);
   response.headers.emplace_back("X-Request-Id", request_id);
-  response.headers.emplace_back("X-Content-Type-Options", "nosniff");
   co_return response;
 }
 
@@ -111,16 +150,79 @@ boost::asio::awaitable<Outcome> Api::answer(net::Exchange& exchange,
   if (!caller) co_return std::unexpected(std::move(caller.error()));
   if (auto wrong = check_type(route, request)) co_return std::unexpected(*std::move(wrong));
   if (auto wrong = check_query(route, request)) co_return std::unexpected(*std::move(wrong));
+  if (!exchange.has_body() || request.body.size() > kSmallBody) {
+    if (auto wrong = co_await receive(exchange, route, *caller)) {
+      co_return std::unexpected(*std::move(wrong));
+    }
+  }
   Call call{backend_,
             access_,
             exchange,
             *std::move(caller),
             request_id,
             std::move(match.parameters),
-            request.method == net::Method::kHead};
+            request.method == net::Method::kHead,
+            route.need == Need::kWorker};
   Outcome outcome = co_await route.handle(call);
   co_return outcome;
 }
+
+std::uint64_t Api::body_max(const Route& route) const {
+  switch (route.body_size) {
+    case BodySize::kSmall:
+      return kSmallBody;
+    case BodySize::kMedium:
+      return kMediumBody;
+    case BodySize::kLarge:
+      break;
+  }
+  return std::uint64_t{backend_.settings().settings.controller.max_body_mib} << 20U;
+}
+
+// The part of a client that nobody else can use up, for as long as one of its requests counts.
+std::shared_ptr<net::ByteBudget> Api::budget_of(const std::string& client) {
+  constexpr std::size_t kSweepFrom = 256;
+  const std::scoped_lock lock(mutex_);
+  if (budgets_.size() >= kSweepFrom) {
+    std::erase_if(budgets_, [](const auto& entry) { return entry.second.expired(); });
+  }
+  std::weak_ptr<net::ByteBudget>& kept = budgets_[client];
+  auto budget = kept.lock();
+  if (!budget) {
+    budget = std::make_shared<net::ByteBudget>(
+        at_least_one_body(backend_, &ControllerSettings::body_budget_per_token_mib));
+    kept = budget;
+  }
+  return budget;
+}
+
+// The rest of the body, now that it is known who sends it and where to.
+boost::asio::awaitable<std::optional<Trouble>> Api::receive(net::Exchange& exchange,
+                                                            const Route& route,
+                                                            const Caller& caller) {
+  const net::Request& request = std::as_const(exchange).request();
+  const std::uint64_t most = body_max(route);
+  net::BodyTerms terms;
+  terms.bytes_max = most;
+  if (!exchange.has_body()) {
+    // Workers can use all of it, everybody else leaves them a part.
+    const std::uint64_t ceiling =
+        route.need == Need::kWorker
+            ? bodies_max_
+            : std::max(bodies_max_ / 4 * 3,
+                       at_least_one_body(backend_, &ControllerSettings::max_body_mib));
+    terms.shares[0] = {budget_of(client_name(caller, request)),
+                       UINT64_MAX,
+                       {429, "too many bytes of this client's requests are on their way"}};
+    terms.shares[1] = {bodies_, ceiling, {503, "too many bytes of requests are on their way"}};
+    const std::optional<net::Refusal> refusal = co_await exchange.read_body(std::move(terms));
+    if (refusal) co_return from_server(*refusal);
+  }
+  if (request.body.size() <= most) co_return std::nullopt;
+  co_return trouble(Code::kTooLarge, fmt::format("the body is larger than {} bytes", most));
+}
+
+std::string client_of(const Call& call) { return client_name(call.caller, call.request()); }
 
 boost::asio::awaitable<Outcome> Api::answer_unrouted(net::Exchange& exchange, Match match) {
   const net::Request& request = std::as_const(exchange).request();
@@ -147,6 +249,15 @@ std::string Api::request_id_for(const net::Request& request) {
                       std::ranges::all_of(*given, is_id_char);
   if (usable) return std::string(*given);
   return fmt::format("{}-{:x}", request.client_id.empty() ? "vx" : request.client_id, ++requests_);
+}
+
+TokenWatch::TokenWatch(Call& call) : call_(call), asked_at_(boot_clock_now()) {}
+
+boost::asio::awaitable<bool> TokenWatch::is_good() {
+  const Instant now = boot_clock_now();
+  if (now - asked_at_ < kEvery) co_return true;
+  asked_at_ = now;
+  co_return co_await call_.access.still_admits(call_.caller);
 }
 
 boost::asio::awaitable<bool> pause(net::Exchange& exchange, Duration wait) {

@@ -2,21 +2,30 @@
 // The HTTP interface of the controller: from a request to its answer, over one Backend.
 //
 // Every request passes the same gates in this order: Host and Origin, path and method, token and
-// role, type of the body, names of query parameters; then its handler. Any I/O thread. Must outlive
+// role, type of the body, names of query parameters. Only then is its body read, within the limits
+// of its route and the budgets of its client, and its handler called. Any I/O thread. Must outlive
 // every exchange that it handles.
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "api/access.h"
 #include "api/backend.h"
 #include "api/router.h"
+#include "net/byte_budget.h"
 #include "net/exchange.h"
 #include "net/server.h"
 
 namespace vortex::api {
+
+// What every answer says to browsers: nothing of it is a page, to be framed, guessed at or kept.
+net::Headers default_headers();
 
 class Api {
  public:
@@ -29,7 +38,11 @@ class Api {
  private:
   boost::asio::awaitable<net::Response> serve(net::Exchange& exchange);
   boost::asio::awaitable<Outcome> answer(net::Exchange& exchange, const std::string& request_id);
+  boost::asio::awaitable<std::optional<Trouble>> receive(net::Exchange& exchange,
+                                                         const Route& route, const Caller& caller);
   boost::asio::awaitable<Outcome> answer_unrouted(net::Exchange& exchange, Match match);
+  std::uint64_t body_max(const Route& route) const;
+  std::shared_ptr<net::ByteBudget> budget_of(const std::string& client);
   std::string request_id_for(const net::Request& request);
 
   Backend& backend_;
@@ -37,6 +50,10 @@ class Api {
   Router router_;
   net::Handler pages_;
   std::atomic<std::uint64_t> requests_{0};
+  const std::uint64_t bodies_max_;
+  const std::shared_ptr<net::ByteBudget> bodies_;
+  std::mutex mutex_;                                                         // around the map
+  std::unordered_map<std::string, std::weak_ptr<net::ByteBudget>> budgets_;  // of clients
 };
 
 }  // namespace vortex::api

@@ -152,6 +152,14 @@ class Backend {
   using Read = std::function<void(store::Reader&)>;
   virtual boost::asio::awaitable<store::Result<void>> read(Read read) = 0;
 
+  // Runs `work` on a thread that is there for large documents, when it is the client's turn. False:
+  // too much waits already, and it was not run.
+  struct Turn {
+    std::string client;  // whose turn it is; clients take turns
+    bool of_worker = false;
+  };
+  virtual boost::asio::awaitable<bool> digest(Turn turn, std::function<void()> work) = 0;
+
   virtual EventFeed& events() = 0;
   virtual Health health() const = 0;
   virtual Instant now() const = 0;  // the term clock

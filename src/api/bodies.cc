@@ -28,6 +28,7 @@ constexpr std::size_t kUrlMax = 2'000;
 constexpr std::size_t kLabelsMax = 64;
 constexpr std::size_t kLivesMax = 1'000;
 constexpr std::size_t kEntriesMax = 1'000;
+constexpr std::size_t kStartedMax = 200'000;
 constexpr std::size_t kReasonMax = 1'000;
 constexpr std::uint64_t kNumberMax = std::numeric_limits<std::int64_t>::max();
 
@@ -36,6 +37,10 @@ void read_name(Reading& in, NodeIx node, std::string& out) {
   if (!text) return;
   if (text->empty() || text->size() > kTextMax) {
     return in.problem(node, in.document().name_of(node) + " must be 1 to 200 bytes long");
+  }
+  const LineRule rule{.bytes_min = 1, .bytes_max = kTextMax};
+  if (auto complaint = complain_of_line(in.document().name_of(node), *text, rule)) {
+    return in.problem(node, *std::move(complaint));
   }
   if (auto complaint = complain_of_dots(in.document().name_of(node), *text)) {
     return in.problem(node, *std::move(complaint));
@@ -94,6 +99,13 @@ void read_labels(Reading& in, NodeIx node, SubmitBody& out) {
     if (name.empty() || name.size() > kTextMax || text->size() > kTextMax) {
       return in.problem(value, "a label name is 1 to 200 bytes long, its value at most 200");
     }
+    const LineRule rule{.bytes_min = 0, .bytes_max = kTextMax};
+    if (auto complaint = complain_of_line("label name", name, rule)) {
+      return in.problem(value, *std::move(complaint));
+    }
+    if (auto complaint = complain_of_line("label value", *text, rule)) {
+      return in.problem(value, *std::move(complaint));
+    }
     out.labels.emplace_back(name, *text);
   });
   std::ranges::sort(out.labels);
@@ -138,6 +150,7 @@ constexpr codec::Field<Attempt> kAttemptFields[] = {
 
 void read_started(Reading& in, NodeIx node, ExitedBody& out) {
   if (!codec::is_array(in, node)) return;
+  if (in.document().count(node) > kStartedMax) return in.problem(node, "at most 200000 attempts");
   in.document().each_item(node, [&](NodeIx item) {
     if (!in.full()) codec::read_object(in, item, {}, kAttemptFields, out.started.emplace_back());
   });

@@ -5,7 +5,10 @@
 // whose query names are known. It runs on the connection's executor and returns an answer or a
 // Trouble. `fetch` is how it reads the store, `ask` and `ask_done` how it reaches the core.
 
+#include <cstddef>
 #include <expected>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -41,6 +44,7 @@ struct Call {
   std::string request_id;
   std::vector<std::string_view> path;  // values of the parameters in the path, in order
   bool head_only = false;              // HEAD: an answer without end is not begun
+  bool of_worker = false;              // the route is one of workers
 
   const net::Request& request() const { return std::as_const(exchange).request(); }
 
@@ -78,6 +82,57 @@ fetch(Backend& backend, Read read) {
   co_return std::move(**got);
 }
 
+// Builds the whole answer where it is read, so that a large one does not hold up an I/O thread.
+// `build` takes a store::Reader& and gives a store::Result of the JSON.
+template <class Build>
+boost::asio::awaitable<Outcome> fetch_answer(Backend& backend, Build build) {
+  auto json = co_await fetch(backend, std::move(build));
+  if (!json) co_return std::unexpected(std::move(json.error()));
+  co_return json_answer(*std::move(json));
+}
+
+// Who the caller is when clients share something: its token, or else its address.
+std::string client_of(const Call& call);
+
+// Bodies up to this size are read where they arrive: it takes less than the way to another thread,
+// or, from a worker, about as long as a large batch of reports may take.
+inline constexpr std::size_t kQuickBytes = 16 * 1024;
+inline constexpr std::size_t kQuickWorkerBytes = 256 * 1024;
+
+// Runs `work`, which reads a body of the request, off the I/O threads if the body is large.
+template <class Work>
+boost::asio::awaitable<Expected<std::invoke_result_t<Work>>> digest(Call& call, Work work) {
+  const std::size_t quick = call.of_worker ? kQuickWorkerBytes : kQuickBytes;
+  if (call.request().body.size() <= quick) co_return work();
+  std::optional<std::invoke_result_t<Work>> done;
+  std::function<void()> job = [&done, &work] { done.emplace(work()); };
+  Backend::Turn turn{client_of(call), call.of_worker};
+  const bool taken = co_await call.backend.digest(std::move(turn), std::move(job));
+  if (!taken) {
+    Trouble full = trouble(Code::kBusy, "too many documents are waiting to be read");
+    full.retry_after = seconds(1);
+    co_return std::unexpected(std::move(full));
+  }
+  if (!done) co_return std::unexpected(trouble(Code::kInternal, "the document was not read"));
+  co_return *std::move(done);
+}
+
+// The body of the request as `read` understands it; what is wrong with it becomes a Trouble.
+template <class Read>
+boost::asio::awaitable<Expected<typename std::invoke_result_t<Read, std::string_view>::value_type>>
+read_body(Call& call, Read read) {
+  using Value = typename std::invoke_result_t<Read, std::string_view>::value_type;
+  const auto work = [&call, &read]() -> Expected<Value> {
+    auto body = read(std::string_view(call.request().body));
+    if (body) return *std::move(body);
+    return std::unexpected(
+        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
+  };
+  Expected<Expected<Value>> done = co_await digest(call, work);
+  if (!done) co_return std::unexpected(std::move(done.error()));
+  co_return *std::move(done);
+}
+
 // The command's answer, when it is of the kind that was wanted.
 template <class Wanted>
 boost::asio::awaitable<Expected<Wanted>> ask(Backend& backend, core::Command command) {
@@ -95,5 +150,19 @@ boost::asio::awaitable<Expected<Wanted>> ask(Backend& backend, core::Command com
 
 // False: the connection closed, or the server shuts down.
 boost::asio::awaitable<bool> pause(net::Exchange& exchange, Duration wait);
+
+// Asks now and then whether the token that began a stream is still good.
+class TokenWatch {
+ public:
+  static constexpr Duration kEvery = seconds(1);
+
+  explicit TokenWatch(Call& call);
+  // False: it was revoked. To be asked at least every kEvery.
+  boost::asio::awaitable<bool> is_good();
+
+ private:
+  Call& call_;
+  Instant asked_at_;
+};
 
 }  // namespace vortex::api

@@ -142,6 +142,20 @@ constexpr std::array<CodeInfo, kCodes> kTable{{
     {Code::kNoSuchWebhook, "VX-HOOK-002", 404, "No such webhook", "GET /api/webhooks lists them"},
     {Code::kNoSuchCheckpoint, "VX-TASK-005", 404, "No such checkpoint",
      "a newer one replaced it, or the task has completed"},
+    {Code::kOverQuota, "VX-RUN-006", 429, "A quota of live runs is used up",
+     "wait until runs have ended, or cancel some; controller.quota_* and controller.token_quota_* "
+     "set the limits"},
+    {Code::kTokenFull, "VX-REQ-015", 429, "Too many large requests at once",
+     "wait until the others are done, or increase controller.body_budget_per_token_mib"},
+    {Code::kBodiesFull, "VX-REQ-016", 503, "The controller is receiving too many large requests",
+     "nothing happened; try again after Retry-After"},
+    {Code::kLastAdmin, "VX-AUTH-007", 409, "This is the last admin token",
+     "create another admin token first, with `vortex tokens create NAME --role admin`"},
+    {Code::kForeignAddress, "VX-WORKER-007", 422, "The worker's address is not its own",
+     "a worker must have the address it connects from; an operator can allow others with "
+     "controller.worker_networks"},
+    {Code::kForeignReceiver, "VX-HOOK-003", 422, "Webhooks may only reach public addresses",
+     "an operator can allow others with controller.webhook_networks"},
 }};
 
 constexpr bool in_order() {

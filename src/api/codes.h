@@ -82,6 +82,12 @@ enum class Code : std::uint8_t {
   kWebhookExists,
   kNoSuchWebhook,
   kNoSuchCheckpoint,
+  kOverQuota,
+  kTokenFull,
+  kBodiesFull,
+  kLastAdmin,
+  kForeignAddress,
+  kForeignReceiver,
   kCount,
 };
 

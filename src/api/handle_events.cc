@@ -19,6 +19,9 @@
 #include "api/secrets.h"
 #include "api/views.h"
 #include "base/clock.h"
+#include "base/networks.h"
+#include "base/text.h"
+#include "net/client.h"
 
 namespace vortex::api {
 namespace {
@@ -28,7 +31,7 @@ constexpr std::uint32_t kReadBytes = 1U << 20;
 constexpr std::size_t kScanBytesMax = 8U << 20;  // of one page with a filter that matches little
 constexpr Bounds kEventBounds{1'000, 1, 10'000};
 
-struct Wanted {
+struct EventsWanted {
   EventFilter filter;
   std::optional<std::uint64_t> after;
   std::size_t limit = 0;
@@ -49,10 +52,10 @@ std::optional<std::uint64_t> last_event_id(const net::Request& request) {
   return id;
 }
 
-Expected<Wanted> read_wanted(const net::Request& request, const std::string& run) {
+Expected<EventsWanted> read_wanted(const net::Request& request, const std::string& run) {
   QueryReader query(request.query);
   const auto run_asked = query.run("run");
-  Wanted wanted{
+  EventsWanted wanted{
       EventFilter(query.text("kind"), query.text("worker"), run_asked ? to_text(*run_asked) : run),
       query.number("after"), query.number("limit", kEventBounds),
       query.flag("follow") || wants_stream(request)};
@@ -69,7 +72,7 @@ struct EventPage {
 };
 
 // Adds what is wanted of these lines; stops when the page is full.
-void add_lines(EventPage& page, std::string_view lines, const Wanted& wanted) {
+void add_lines(EventPage& page, std::string_view lines, const EventsWanted& wanted) {
   EventLine line;
   while (page.count < wanted.limit && take_event(lines, line)) {
     if (line.seq <= page.position) continue;
@@ -80,7 +83,7 @@ void add_lines(EventPage& page, std::string_view lines, const Wanted& wanted) {
   }
 }
 
-store::Result<EventPage> read_page(store::Reader& reader, const Wanted& wanted) {
+store::Result<EventPage> read_page(store::Reader& reader, const EventsWanted& wanted) {
   EventPage page;
   page.position = wanted.after.value_or(0);
   for (std::size_t scanned = 0; scanned < kScanBytesMax && page.count < wanted.limit;) {
@@ -93,7 +96,7 @@ store::Result<EventPage> read_page(store::Reader& reader, const Wanted& wanted) 
   return page;
 }
 
-Handled answer_page(Call& call, const Wanted& wanted) {
+Handled answer_page(Call& call, const EventsWanted& wanted) {
   auto page = co_await fetch(call.backend,
                              [&](store::Reader& reader) { return read_page(reader, wanted); });
   if (!page) co_return std::unexpected(std::move(page.error()));
@@ -139,7 +142,10 @@ boost::asio::awaitable<void> stream_events(Call& call, net::Stream& stream, Posi
   EventFeed& feed = call.backend.events();
   at.out = "retry: 2000\n: connected\n\n";
   Instant next_beat{};
+  TokenWatch token(call);
   while (true) {
+    const bool admitted = co_await token.is_good();
+    if (!admitted) co_return;
     if (!at.out.empty()) {
       const bool alive = co_await stream.write(at.out);
       if (!alive) co_return;
@@ -148,7 +154,7 @@ boost::asio::awaitable<void> stream_events(Call& call, net::Stream& stream, Posi
     }
     // Counted from the last write, not from the last event: those that the filter keeps back show
     // nobody that this stream is alive.
-    const Duration left = std::max(next_beat - boot_clock_now(), micros(0));
+    const Duration left = std::clamp(next_beat - boot_clock_now(), micros(0), TokenWatch::kEvery);
     auto first = co_await (feed.next(at.after, left) || call.exchange.closed());
     if (first.index() != 0) co_return;
     const EventFeed::Next next = std::get<0>(std::move(first));
@@ -161,13 +167,12 @@ boost::asio::awaitable<void> stream_events(Call& call, net::Stream& stream, Posi
       continue;
     }
     for (const EventFeed::Lines& lines : next.lines) add_to_stream(at, *lines.text, filter);
-    const bool due = next.lines.empty() || boot_clock_now() >= next_beat;
-    if (at.out.empty() && due) at.out = ": \n\n";
+    if (at.out.empty() && boot_clock_now() >= next_beat) at.out = ": \n\n";
   }
 }
 
 Handled answer_events(Call& call, std::string run) {
-  Expected<Wanted> wanted = read_wanted(call.request(), run);
+  Expected<EventsWanted> wanted = read_wanted(call.request(), run);
   if (!wanted) co_return std::unexpected(std::move(wanted.error()));
   if (!wanted->stream) co_return co_await answer_page(call, *wanted);
   net::Response head;
@@ -204,13 +209,13 @@ constexpr std::string_view kEndsOfRuns = "run_complete";
 
 using Rows = std::vector<WebhookRow>;
 
-boost::asio::awaitable<Expected<Rows>> read_rows(Call& call) {
+boost::asio::awaitable<Expected<Rows>> read_webhook_rows(Call& call) {
   co_return co_await fetch(call.backend, [](store::Reader& reader) { return reader.webhooks(); });
 }
 
 // The one that the path names.
 boost::asio::awaitable<Expected<WebhookRow>> find_row(Call& call) {
-  auto rows = co_await read_rows(call);
+  auto rows = co_await read_webhook_rows(call);
   if (!rows) co_return std::unexpected(std::move(rows.error()));
   const std::string name = call.text();
   const auto found = std::ranges::find(*rows, name, &WebhookRow::name);
@@ -223,6 +228,17 @@ boost::asio::awaitable<Expected<void>> write_row(Call& call, WebhookRow row) {
   Asked<void> written = co_await call.backend.write(std::move(side));
   if (!written) co_return std::unexpected(from_unserved(written.error()));
   co_return Expected<void>{};
+}
+
+// What can be told from the URL alone. A name is judged when it is resolved, for each delivery.
+std::optional<Trouble> check_receiver(const std::string& url, const Settings& settings) {
+  const auto address = net::parse_web_address(url);
+  if (!address) return std::nullopt;  // the reader of the body has judged it
+  const std::string& host = address->endpoint.host;
+  const auto ip = parse_ip(same_ignoring_case(host, "localhost") ? "127.0.0.1" : host);
+  const auto allowed = Networks::parse(settings.controller.webhook_networks);
+  if (!ip || is_public(*ip) || (allowed && allowed->contains(*ip))) return std::nullopt;
+  return trouble(Code::kForeignReceiver, fmt::format("'{}' is not a public address", host));
 }
 
 WebhookRow make_row(const Call& call, WebhookBody body) {
@@ -240,7 +256,7 @@ WebhookRow make_row(const Call& call, WebhookBody body) {
 }  // namespace
 
 Handled list_webhooks(Call& call) {
-  auto rows = co_await read_rows(call);
+  auto rows = co_await read_webhook_rows(call);
   if (!rows) co_return std::unexpected(std::move(rows.error()));
   co_return json_answer(object_json([&](JsonWriter& json) {
     json.begin_object().key("webhooks").begin_array();
@@ -257,15 +273,15 @@ Handled get_webhook(Call& call) {
 }
 
 Handled create_webhook(Call& call) {
-  auto body = read_webhook_request(call.request().body);
-  if (!body) {
-    co_return std::unexpected(
-        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
-  }
-  auto rows = co_await read_rows(call);
+  auto body = co_await read_body(call, read_webhook_request);
+  if (!body) co_return std::unexpected(std::move(body.error()));
+  auto rows = co_await read_webhook_rows(call);
   if (!rows) co_return std::unexpected(std::move(rows.error()));
   if (std::ranges::find(*rows, body->name, &WebhookRow::name) != rows->end()) {
     co_return std::unexpected(trouble(Code::kWebhookExists, body->name));
+  }
+  if (auto wrong = check_receiver(body->url, call.backend.settings().settings)) {
+    co_return std::unexpected(*std::move(wrong));
   }
   const WebhookRow row = make_row(call, *std::move(body));
   const Expected<void> written = co_await write_row(call, row);

@@ -18,7 +18,7 @@ constexpr std::size_t kChunkBytesMax = 4U << 20;
 constexpr Bounds kReadBounds{1U << 20, 1, 8U << 20};
 constexpr std::string_view kText = "text/plain; charset=utf-8";
 
-struct Wanted {
+struct LogsWanted {
   TaskId task;
   std::optional<std::uint64_t> epoch;
   std::optional<std::uint64_t> number;
@@ -36,9 +36,9 @@ struct Piece {
   std::vector<std::string> known;  // attempts there are, when it is none of them
 };
 
-Expected<Wanted> read_wanted(const Call& call) {
+Expected<LogsWanted> read_wanted(const Call& call) {
   QueryReader query(call.request().query);
-  Wanted wanted;
+  LogsWanted wanted;
   wanted.task = call.task();
   wanted.epoch = query.number("epoch");
   wanted.number = query.number("attempt");
@@ -53,7 +53,7 @@ Expected<Wanted> read_wanted(const Call& call) {
 
 // Which attempt is meant. Whether it has ended is known before its output is read, so that an ended
 // one is read to its end.
-void choose_attempt(Piece& piece, const Wanted& wanted, const TaskRow& task,
+void choose_attempt(Piece& piece, const LogsWanted& wanted, const TaskRow& task,
                     const std::vector<AttemptRow>& ended) {
   const bool held = is_held(task.state);
   piece.ended = is_final(task.state);
@@ -74,7 +74,7 @@ void choose_attempt(Piece& piece, const Wanted& wanted, const TaskRow& task,
 }
 
 // By what was asked for: numbers or epochs. The newest first.
-std::vector<std::string> known_attempts(const Wanted& wanted, const TaskRow& task,
+std::vector<std::string> known_attempts(const LogsWanted& wanted, const TaskRow& task,
                                         const std::vector<AttemptRow>& ended) {
   std::vector<std::string> known;
   const auto add = [&](std::uint64_t number, Epoch epoch) {
@@ -85,7 +85,7 @@ std::vector<std::string> known_attempts(const Wanted& wanted, const TaskRow& tas
   return known;
 }
 
-store::Result<Piece> read_piece(store::Reader& reader, const Wanted& wanted) {
+store::Result<Piece> read_piece(store::Reader& reader, const LogsWanted& wanted) {
   Piece piece;
   const auto task = reader.task(wanted.task);
   if (!task) return std::unexpected(task.error());
@@ -107,14 +107,14 @@ store::Result<Piece> read_piece(store::Reader& reader, const Wanted& wanted) {
   return piece;
 }
 
-Trouble no_attempt(const Wanted& wanted, const Piece& piece) {
+Trouble no_attempt(const LogsWanted& wanted, const Piece& piece) {
   const std::uint64_t asked = wanted.number ? *wanted.number : wanted.epoch.value_or(0);
   Trouble out = no_such(Code::kNoSuchAttempt, fmt::to_string(asked), piece.known);
   out.detail = fmt::format("{} has no attempt {}", to_text(wanted.task), asked);
   return out;
 }
 
-boost::asio::awaitable<Expected<Piece>> fetch_piece(Call& call, const Wanted& wanted) {
+boost::asio::awaitable<Expected<Piece>> fetch_piece(Call& call, const LogsWanted& wanted) {
   auto piece = co_await fetch(call.backend,
                               [&](store::Reader& reader) { return read_piece(reader, wanted); });
   if (piece && !piece->task_known) {
@@ -150,8 +150,12 @@ std::string json_of(TaskId task, const Piece& piece) {
   });
 }
 
-boost::asio::awaitable<void> follow(Call& call, net::Stream& stream, Wanted wanted, Piece piece) {
+boost::asio::awaitable<void> follow(Call& call, net::Stream& stream, LogsWanted wanted,
+                                    Piece piece) {
+  TokenWatch token(call);
   while (true) {
+    const bool admitted = co_await token.is_good();
+    if (!admitted) co_return;
     if (piece.epoch) {
       wanted.epoch = piece.epoch->value;
       wanted.number.reset();
@@ -187,7 +191,7 @@ bool wants_json(const net::Request& request) {
 }  // namespace
 
 Handled get_log(Call& call) {
-  Expected<Wanted> wanted = read_wanted(call);
+  Expected<LogsWanted> wanted = read_wanted(call);
   if (!wanted) co_return std::unexpected(std::move(wanted.error()));
   QueryReader query(call.request().query);
   const bool following = query.flag("follow");

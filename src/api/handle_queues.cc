@@ -145,10 +145,9 @@ Handled list_dead_letters(Call& call) {
   filter.run = query.run("run");
   const store::PageRequest page = query.page();
   if (query.trouble()) co_return std::unexpected(*query.trouble());
-  auto letters = co_await fetch(
-      call.backend, [&](store::Reader& reader) { return reader.dead_letters(filter, page); });
-  if (!letters) co_return std::unexpected(std::move(letters.error()));
-  co_return json_answer(page_json("dead_letters", *letters, write_dead_letter));
+  co_return co_await fetch_answer(call.backend, [&](store::Reader& reader) {
+    return page_answer("dead_letters", reader.dead_letters(filter, page), write_dead_letter);
+  });
 }
 
 Handled get_dead_letter(Call& call) { co_return co_await answer_letter(call); }
@@ -170,15 +169,14 @@ Handled list_recoveries(Call& call) {
   filter.task = query.task("task");
   const store::PageRequest page = query.page();
   if (query.trouble()) co_return std::unexpected(*query.trouble());
-  auto recoveries = co_await fetch(
-      call.backend, [&](store::Reader& reader) { return reader.recoveries(filter, page); });
-  if (!recoveries) co_return std::unexpected(std::move(recoveries.error()));
-  co_return json_answer(
-      page_json("recoveries", *recoveries, [](JsonWriter& json, const store::RecoveryView& view) {
-        json.begin_object();
-        write_recovery_fields(json, view.row);
-        json.end_object();
-      }));
+  const auto write = [](JsonWriter& json, const store::RecoveryView& view) {
+    json.begin_object();
+    write_recovery_fields(json, view.row);
+    json.end_object();
+  };
+  co_return co_await fetch_answer(call.backend, [&](store::Reader& reader) {
+    return page_answer("recoveries", reader.recoveries(filter, page), write);
+  });
 }
 
 Handled get_recovery(Call& call) {

@@ -22,15 +22,14 @@ namespace vortex::api {
 
 // From what a request says about a DAG to a plan that can run: a specification, or a name.
 //
-// Compiled here, on the thread of the request, so that a large DAG costs the engine nothing.
+// Compiled here, in the turn of the client, so that a large DAG costs the engine nothing.
 
-Expected<PlanPtr> read_plan(std::string_view dag_json, const Settings& settings);
+namespace {
 
 struct NamedDag {
   PlanPtr plan;  // null: there is none
   Instant updated_at;
 };
-store::Result<NamedDag> find_named(store::Reader& reader, const std::string& name);
 
 Expected<PlanPtr> read_plan(std::string_view dag_json, const Settings& settings) {
   auto spec = codec::read_dag(dag_json);
@@ -50,9 +49,12 @@ store::Result<NamedDag> find_named(store::Reader& reader, const std::string& nam
   return NamedDag{*std::move(plan), (*dag)->updated_at};
 }
 
-// From a submission to a run that is durable when the answer leaves.
+std::string spec_json(const DagPlan& plan, std::optional<Instant> updated_at) {
+  const DagDetail detail{plan, updated_at};
+  return object_json([&](JsonWriter& json) { write_dag_spec(json, detail); });
+}
 
-namespace {
+// From a submission to a run that is durable when the answer leaves.
 
 store::RunView view_of(const RunRow& row) {
   const DagPlan& plan = *row.plan;
@@ -73,14 +75,21 @@ boost::asio::awaitable<Expected<store::RunView>> read_existing(Call& call, RunId
   co_return **std::move(view);
 }
 
+Expected<PlanPtr> plan_in(Call& call, const SubmitBody& body) {
+  Expected<PlanPtr> plan = read_plan(body.dag_json, call.backend.settings().settings);
+  if (!plan) {
+    const PartPlace place{"/dag", body.dag_at.line, body.dag_at.column};
+    plan.error().errors = placed(std::move(plan.error().errors), place);
+  }
+  return plan;
+}
+
 boost::asio::awaitable<Expected<PlanPtr>> plan_for(Call& call, SubmitBody& body) {
   if (body.dag_name.empty()) {
-    Expected<PlanPtr> plan = read_plan(body.dag_json, call.backend.settings().settings);
-    if (!plan) {
-      const PartPlace place{"/dag", body.dag_at.line, body.dag_at.column};
-      plan.error().errors = placed(std::move(plan.error().errors), place);
-    }
-    co_return plan;
+    const auto read = [&call, &body] { return plan_in(call, body); };
+    Expected<Expected<PlanPtr>> plan = co_await digest(call, read);
+    if (!plan) co_return std::unexpected(std::move(plan.error()));
+    co_return *std::move(plan);
   }
   auto found = co_await fetch(
       call.backend, [&](store::Reader& reader) { return find_named(reader, body.dag_name); });
@@ -111,9 +120,12 @@ Handled submit(Call& call, SubmitBody body) {
   core::SubmitRun submit;
   submit.dag = *std::move(plan);
   submit.labels = std::move(body.labels);
-  Expected<std::string> params = checked_params(submit, body);
+  submit.submitted_by = call.caller.name;
+  const auto check = [&submit, &body] { return checked_params(submit, body); };
+  Expected<Expected<std::string>> params = co_await digest(call, check);
   if (!params) co_return std::unexpected(std::move(params.error()));
-  submit.params = *std::move(params);
+  if (!*params) co_return std::unexpected(std::move(params->error()));
+  submit.params = **std::move(params);
   submit.idempotency_key =
       net::find_header(call.request().headers, "Idempotency-Key").value_or(std::string_view{});
   auto accepted = co_await ask<core::RunAccepted>(call.backend, std::move(submit));
@@ -135,18 +147,14 @@ Handled submit(Call& call, SubmitBody body) {
 }  // namespace
 
 Handled submit_run(Call& call) {
-  auto body = read_submit(call.request().body);
-  if (!body)
-    co_return std::unexpected(
-        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
+  auto body = co_await read_body(call, read_submit);
+  if (!body) co_return std::unexpected(std::move(body.error()));
   co_return co_await submit(call, *std::move(body));
 }
 
 Handled submit_named_run(Call& call) {
-  auto body = read_submit_named(call.request().body);
-  if (!body)
-    co_return std::unexpected(
-        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
+  auto body = co_await read_body(call, read_submit_named);
+  if (!body) co_return std::unexpected(std::move(body.error()));
   body->dag_name = call.text();
   co_return co_await submit(call, *std::move(body));
 }
@@ -187,10 +195,9 @@ Handled list_runs(Call& call) {
   filter.labels = query.labels("label");
   const store::PageRequest page = query.page();
   if (query.trouble()) co_return std::unexpected(*query.trouble());
-  auto runs = co_await fetch(call.backend,
-                             [&](store::Reader& reader) { return reader.runs(filter, page); });
-  if (!runs) co_return std::unexpected(std::move(runs.error()));
-  co_return json_answer(page_json("runs", *runs, write_run));
+  co_return co_await fetch_answer(call.backend, [&](store::Reader& reader) {
+    return page_answer("runs", reader.runs(filter, page), write_run);
+  });
 }
 
 Handled get_run(Call& call) { co_return co_await answer_run(call, call.run()); }
@@ -224,24 +231,25 @@ Handled list_run_tasks(Call& call) {
   auto run = co_await fetch(call.backend, [id](store::Reader& reader) { return reader.run(id); });
   if (!run) co_return std::unexpected(std::move(run.error()));
   if (!*run) co_return std::unexpected(trouble(Code::kNoSuchRun, to_text(id)));
-  auto tasks = co_await fetch(call.backend,
-                              [&](store::Reader& reader) { return reader.tasks(filter, page); });
-  if (!tasks) co_return std::unexpected(std::move(tasks.error()));
-  co_return json_answer(page_json("tasks", *tasks, write_task));
+  co_return co_await fetch_answer(call.backend, [&](store::Reader& reader) {
+    return page_answer("tasks", reader.tasks(filter, page), write_task);
+  });
 }
 
 Handled get_run_dag(Call& call) {
   const RunId id = call.run();
-  auto plan = co_await fetch(call.backend, [id](store::Reader& reader) -> store::Result<PlanPtr> {
-    const auto run = reader.run(id);
-    if (!run) return std::unexpected(run.error());
-    if (!*run) return PlanPtr{};
-    return reader.plan((*run)->dag_digest);
-  });
-  if (!plan) co_return std::unexpected(std::move(plan.error()));
-  if (!*plan) co_return std::unexpected(trouble(Code::kNoSuchRun, to_text(id)));
-  const DagDetail detail{**plan, std::nullopt};
-  co_return json_answer(object_json([&](JsonWriter& json) { write_dag_spec(json, detail); }));
+  auto json =
+      co_await fetch(call.backend, [id](store::Reader& reader) -> store::Result<std::string> {
+        const auto run = reader.run(id);
+        if (!run) return std::unexpected(run.error());
+        if (!*run) return std::string{};
+        const auto plan = reader.plan((*run)->dag_digest);
+        if (!plan) return std::unexpected(plan.error());
+        return *plan ? spec_json(**plan, std::nullopt) : std::string{};
+      });
+  if (!json) co_return std::unexpected(std::move(json.error()));
+  if (json->empty()) co_return std::unexpected(trouble(Code::kNoSuchRun, to_text(id)));
+  co_return json_answer(*std::move(json));
 }
 
 // Named DAGs: kept under their name, every applied version under its digest.
@@ -255,49 +263,66 @@ boost::asio::awaitable<Expected<void>> write_row(Call& call, DagRow row) {
   co_return Expected<void>{};
 }
 
-net::Response dag_answer(const DagPlan& plan, std::optional<Instant> updated_at, int status = 200) {
-  const DagDetail detail{plan, updated_at};
-  return json_answer(object_json([&](JsonWriter& json) { write_dag_spec(json, detail); }), status);
-}
-
 }  // namespace
 
 Handled list_dags(Call& call) {
   QueryReader query(call.request().query);
   const store::PageRequest page = query.page();
   if (query.trouble()) co_return std::unexpected(*query.trouble());
-  auto dags =
-      co_await fetch(call.backend, [&](store::Reader& reader) { return reader.dags(page); });
-  if (!dags) co_return std::unexpected(std::move(dags.error()));
-  co_return json_answer(page_json("dags", *dags, write_dag));
+  co_return co_await fetch_answer(call.backend, [&](store::Reader& reader) {
+    return page_answer("dags", reader.dags(page), write_dag);
+  });
 }
 
-Handled put_dag(Call& call) {
+namespace {
+
+struct NewDag {
+  PlanPtr plan;
+  std::string json;  // as it is shown once it is stored
+};
+
+Expected<NewDag> read_new_dag(Call& call, Instant now) {
   Expected<PlanPtr> plan = read_plan(call.request().body, call.backend.settings().settings);
-  if (!plan) co_return std::unexpected(std::move(plan.error()));
+  if (!plan) return std::unexpected(std::move(plan.error()));
   const std::string name = call.text();
   if ((*plan)->spec.name != name) {
-    co_return std::unexpected(
+    return std::unexpected(
         trouble(Code::kDagNameDiffers,
                 fmt::format("the path has '{}', but the DAG has '{}'", name, (*plan)->spec.name)));
   }
+  std::string json = spec_json(**plan, now);
+  return NewDag{*std::move(plan), std::move(json)};
+}
+
+}  // namespace
+
+Handled put_dag(Call& call) {
+  const Instant now = call.backend.now();
+  const auto read = [&call, now] { return read_new_dag(call, now); };
+  Expected<Expected<NewDag>> dag = co_await digest(call, read);
+  if (!dag) co_return std::unexpected(std::move(dag.error()));
+  if (!*dag) co_return std::unexpected(std::move(dag->error()));
+  const std::string name = call.text();
   auto before =
       co_await fetch(call.backend, [&](store::Reader& reader) { return reader.dag(name); });
   if (!before) co_return std::unexpected(std::move(before.error()));
-  const Instant now = call.backend.now();
-  DagRow row{name, *plan, now, false};
+  DagRow row{name, (*dag)->plan, now, false};
   const Expected<void> written = co_await write_row(call, std::move(row));
   if (!written) co_return std::unexpected(written.error());
-  co_return dag_answer(**plan, now, *before ? 200 : 201);
+  co_return json_answer(std::move((*dag)->json), *before ? 200 : 201);
 }
 
 Handled get_dag(Call& call) {
   const std::string name = call.text();
-  auto found =
-      co_await fetch(call.backend, [&](store::Reader& reader) { return find_named(reader, name); });
-  if (!found) co_return std::unexpected(std::move(found.error()));
-  if (!found->plan) co_return std::unexpected(trouble(Code::kNoSuchDag, name));
-  co_return dag_answer(*found->plan, found->updated_at);
+  auto json =
+      co_await fetch(call.backend, [&](store::Reader& reader) -> store::Result<std::string> {
+        const auto found = find_named(reader, name);
+        if (!found) return std::unexpected(found.error());
+        return found->plan ? spec_json(*found->plan, found->updated_at) : std::string{};
+      });
+  if (!json) co_return std::unexpected(std::move(json.error()));
+  if (json->empty()) co_return std::unexpected(trouble(Code::kNoSuchDag, name));
+  co_return json_answer(*std::move(json));
 }
 
 Handled delete_dag(Call& call) {
@@ -313,9 +338,15 @@ Handled delete_dag(Call& call) {
 }
 
 Handled validate_dag(Call& call) {
-  const Expected<PlanPtr> plan = read_plan(call.request().body, call.backend.settings().settings);
-  if (!plan) co_return std::unexpected(plan.error());
-  co_return json_answer(object_json([&](JsonWriter& json) { write_dag_check(json, **plan); }));
+  const auto check = [&call]() -> Expected<std::string> {
+    const auto plan = read_plan(call.request().body, call.backend.settings().settings);
+    if (!plan) return std::unexpected(plan.error());
+    return object_json([&](JsonWriter& json) { write_dag_check(json, **plan); });
+  };
+  Expected<Expected<std::string>> json = co_await digest(call, check);
+  if (!json) co_return std::unexpected(std::move(json.error()));
+  if (!*json) co_return std::unexpected(std::move(json->error()));
+  co_return json_answer(**std::move(json));
 }
 
 }  // namespace vortex::api

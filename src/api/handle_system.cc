@@ -113,8 +113,17 @@ void write_damaged(JsonWriter& json, const std::vector<DamagedRow>& rows) {
   json.end_array();
 }
 
-void write_health(JsonWriter& json, const Health& health, bool known_caller) {
-  json.begin_object().field("status", health.store_connected ? "healthy" : "unhealthy");
+std::string_view health_word(const Health& health) {
+  return health.store_connected ? "healthy" : "unhealthy";
+}
+
+// For strangers: what a probe needs, and nothing to learn from.
+void write_health_alone(JsonWriter& json, const Health& health) {
+  json.begin_object().field("status", health_word(health)).end_object();
+}
+
+void write_health(JsonWriter& json, const Health& health) {
+  json.begin_object().field("status", health_word(health));
   json.field("id", health.id.text).field("agent_id", health.id.text);
   json.field("uptime_seconds", whole_seconds(health.uptime));
   json.field("active_leases", health.active_leases).field("live_workers", health.live_workers);
@@ -124,8 +133,8 @@ void write_health(JsonWriter& json, const Health& health, bool known_caller) {
   json.field("metadata_store_connected", health.store_connected).field("leader", health.leads);
   json.field("term", health.term.value).field("brake_engaged", health.brake_engaged);
   json.field("inbox", health.inbox).field("version", health.version);
-  write_name(json, "detail", known_caller ? std::string_view(health.detail) : std::string_view{});
-  write_damaged(json, known_caller ? health.damaged : std::vector<DamagedRow>{});
+  write_name(json, "detail", health.detail);
+  write_damaged(json, health.damaged);
   json.end_object();
 }
 
@@ -179,8 +188,9 @@ net::Response probe_answer(bool fine, const char* missing) {
 
 Handled get_health(Call& call) {
   const Health health = call.backend.health();
+  const bool known = call.caller.role.has_value();
   co_return json_answer(object_json([&](JsonWriter& json) {
-                          write_health(json, health, call.caller.role.has_value());
+                          known ? write_health(json, health) : write_health_alone(json, health);
                         }),
                         health.store_connected ? 200 : 503);
 }
@@ -260,8 +270,21 @@ Handled get_openapi(Call& call) {
 
 namespace {
 
-boost::asio::awaitable<Expected<std::vector<TokenRow>>> read_rows(Call& call) {
+boost::asio::awaitable<Expected<std::vector<TokenRow>>> read_token_rows(Call& call) {
   co_return co_await fetch(call.backend, [](store::Reader& reader) { return reader.tokens(); });
+}
+
+Trouble changing() {
+  Trouble busy = trouble(Code::kBusy, "another request is changing the tokens");
+  busy.retry_after = seconds(1);
+  return busy;
+}
+
+// Without an admin nobody could create a token, this one included.
+bool is_last_admin(const std::vector<TokenRow>& rows, const TokenRow& one) {
+  return one.role == Role::kAdmin && std::ranges::none_of(rows, [&](const TokenRow& row) {
+           return row.role == Role::kAdmin && !row.revoked && row.name != one.name;
+         });
 }
 
 boost::asio::awaitable<Expected<void>> write_row(Call& call, TokenRow row) {
@@ -275,7 +298,7 @@ boost::asio::awaitable<Expected<void>> write_row(Call& call, TokenRow row) {
 }  // namespace
 
 Handled list_tokens(Call& call) {
-  auto rows = co_await read_rows(call);
+  auto rows = co_await read_token_rows(call);
   if (!rows) co_return std::unexpected(std::move(rows.error()));
   co_return json_answer(object_json([&](JsonWriter& json) {
     json.begin_object().key("tokens").begin_array();
@@ -285,11 +308,11 @@ Handled list_tokens(Call& call) {
 }
 
 Handled create_token(Call& call) {
-  auto body = read_token_request(call.request().body);
-  if (!body)
-    co_return std::unexpected(
-        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
-  auto rows = co_await read_rows(call);
+  auto body = co_await read_body(call, read_token_request);
+  if (!body) co_return std::unexpected(std::move(body.error()));
+  const auto change = call.access.begin_change();
+  if (!change) co_return std::unexpected(changing());
+  auto rows = co_await read_token_rows(call);
   if (!rows) co_return std::unexpected(std::move(rows.error()));
   for (const TokenRow& row : *rows) {
     if (row.name == body->name && !row.revoked) {
@@ -308,12 +331,15 @@ Handled create_token(Call& call) {
 }
 
 Handled revoke_token(Call& call) {
-  auto rows = co_await read_rows(call);
+  const auto change = call.access.begin_change();
+  if (!change) co_return std::unexpected(changing());
+  auto rows = co_await read_token_rows(call);
   if (!rows) co_return std::unexpected(std::move(rows.error()));
   const std::string name = call.text();
   const auto found = std::ranges::find_if(
       *rows, [&](const TokenRow& row) { return row.name == name && !row.revoked; });
   if (found == rows->end()) co_return std::unexpected(trouble(Code::kNoSuchToken, name));
+  if (is_last_admin(*rows, *found)) co_return std::unexpected(trouble(Code::kLastAdmin, name));
   TokenRow row = *found;
   row.revoked = true;
   const Expected<void> written = co_await write_row(call, std::move(row));

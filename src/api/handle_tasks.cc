@@ -90,10 +90,9 @@ Handled list_tasks(Call& call) {
   if (query.has("node")) filter.node = query.text("node");
   const store::PageRequest page = query.page();
   if (query.trouble()) co_return std::unexpected(*query.trouble());
-  auto tasks = co_await fetch(call.backend,
-                              [&](store::Reader& reader) { return reader.tasks(filter, page); });
-  if (!tasks) co_return std::unexpected(std::move(tasks.error()));
-  co_return json_answer(page_json("tasks", *tasks, write_task));
+  co_return co_await fetch_answer(call.backend, [&](store::Reader& reader) {
+    return page_answer("tasks", reader.tasks(filter, page), write_task);
+  });
 }
 
 Handled get_task(Call& call) {

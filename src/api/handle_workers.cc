@@ -11,10 +11,12 @@
 #include "api/handlers.h"
 #include "api/query.h"
 #include "api/views.h"
+#include "base/networks.h"
 #include "codec/render.h"
 #include "codec/sync_json.h"
 #include "codec/text.h"
 #include "model/check.h"
+#include "net/client.h"
 
 namespace vortex::api {
 namespace {
@@ -72,34 +74,52 @@ Handled list_workers(Call& call) {
   filter.live_only = query.flag("live");
   const store::PageRequest page = query.page(kWorkerBounds);
   if (query.trouble()) co_return std::unexpected(*query.trouble());
-  auto workers = co_await fetch(
-      call.backend, [&](store::Reader& reader) { return reader.workers(filter, page); });
-  if (!workers) co_return std::unexpected(std::move(workers.error()));
   const WorkerLook look = look_at(call.backend);
-  co_return json_answer(
-      page_json("workers", *workers, [look](JsonWriter& json, const store::WorkerView& worker) {
-        write_worker(json, worker, look);
-      }));
+  const auto write = [look](JsonWriter& json, const store::WorkerView& worker) {
+    write_worker(json, worker, look);
+  };
+  co_return co_await fetch_answer(call.backend, [&](store::Reader& reader) {
+    return page_answer("workers", reader.workers(filter, page), write);
+  });
 }
 
 Handled get_worker(Call& call) { co_return co_await answer_worker(call); }
 
+namespace {
+
+// The controller sends probes to this address: it must be the worker's own, as far as can be told,
+// so that nobody can point them at others.
+std::optional<Trouble> check_address(const Call& call, const std::string& address) {
+  if (address.empty()) return std::nullopt;
+  const auto endpoint = net::parse_endpoint(address, 0);
+  const auto ip = endpoint ? parse_ip(endpoint->host) : std::nullopt;
+  const std::string& from = call.request().peer;
+  const auto peer = parse_ip(std::string_view(from).substr(0, from.rfind(':')));
+  if (ip && ip == peer) return std::nullopt;
+  const std::string& networks = call.backend.settings().settings.controller.worker_networks;
+  const auto allowed = Networks::parse(networks);
+  // A name is judged when it is resolved, for each probe.
+  const bool may_be = ip ? allowed && allowed->contains(*ip) : endpoint && !networks.empty();
+  if (may_be) return std::nullopt;
+  return trouble(Code::kForeignAddress, fmt::format("its address is '{}', but it connects from {}",
+                                                    address, from.substr(0, from.rfind(':'))));
+}
+
+}  // namespace
+
 Handled register_worker(Call& call) {
-  auto body = codec::read_register(call.request().body);
-  if (!body)
-    co_return std::unexpected(
-        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
+  auto body = co_await read_body(call, codec::read_register);
+  if (!body) co_return std::unexpected(std::move(body.error()));
+  if (auto wrong = check_address(call, body->info.address)) {
+    co_return std::unexpected(*std::move(wrong));
+  }
   core::RegisterWorker registration;
   registration.info = std::move(body->info);
   registration.incarnation = body->incarnation;
-  if (registration.incarnation.value == 0) {
-    registration.incarnation.value = static_cast<std::uint64_t>(call.backend.now().us);
-  }
-  const Incarnation incarnation = registration.incarnation;
   core::Command command = std::move(registration);
   auto session = co_await ask<core::Registered>(call.backend, std::move(command));
   if (!session) co_return std::unexpected(std::move(session.error()));
-  const codec::RegisterReply reply{session->term, incarnation, session->lease,
+  const codec::RegisterReply reply{session->term, session->incarnation, session->lease,
                                    session->heartbeat_interval, session->self_fence};
   co_return json_answer(codec::write_register_reply(reply));
 }
@@ -167,11 +187,12 @@ Handled answer_sync(Call& call, SyncReply& reply) {
 
 // The hot path: one call carries everything, and waits parked in the core.
 Handled sync_worker(Call& call) {
-  auto body = codec::read_sync(call.request().body, WorkerId(call.path[0]));
-  if (!body)
-    co_return std::unexpected(
-        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
-  std::string().swap(call.exchange.request().body);  // a parked call keeps no text
+  const auto read = [&call](std::string_view json) {
+    return codec::read_sync(json, WorkerId(call.path[0]));
+  };
+  auto body = co_await read_body(call, read);
+  if (!body) co_return std::unexpected(std::move(body.error()));
+  call.exchange.drop_body();  // a parked call keeps no text
   core::Sync sync;
   sync.body = *std::move(body);
   net::Exchange& exchange = call.exchange;
@@ -191,11 +212,8 @@ Handled sync_worker(Call& call) {
 }
 
 Handled worker_exited(Call& call) {
-  auto body = read_exited(call.request().body);
-  if (!body) {
-    co_return std::unexpected(
-        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
-  }
+  auto body = co_await read_body(call, read_exited);
+  if (!body) co_return std::unexpected(std::move(body.error()));
   core::Command command = core::WorkerExited{{},
                                              WorkerId(call.path[0]),
                                              body->incarnation,
@@ -208,11 +226,8 @@ Handled worker_exited(Call& call) {
 }
 
 Handled supervisor_events(Call& call) {
-  auto body = read_lifecycle(call.request().body);
-  if (!body) {
-    co_return std::unexpected(
-        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
-  }
+  auto body = co_await read_body(call, read_lifecycle);
+  if (!body) co_return std::unexpected(std::move(body.error()));
   const LineRule rule{.bytes_min = 1, .bytes_max = kSupervisorBytesMax};
   if (auto wrong = complain_of_line("supervisor", call.path[0], rule)) {
     co_return std::unexpected(trouble(Code::kBadBody, *std::move(wrong)));
@@ -228,11 +243,8 @@ Handled supervisor_events(Call& call) {
 }
 
 Handled drain_worker(Call& call) {
-  auto body = read_drain(call.request().body);
-  if (!body) {
-    co_return std::unexpected(
-        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
-  }
+  auto body = co_await read_body(call, read_drain);
+  if (!body) co_return std::unexpected(std::move(body.error()));
   core::Command command = core::DrainWorker{{}, WorkerId(call.path[0]), body->deadline};
   co_return co_await act_on_worker(call, std::move(command));
 }
@@ -306,13 +318,13 @@ Handled list_leases(Call& call) {
   const std::string topic = query.text("topic");
   const store::PageRequest page = query.page();
   if (query.trouble()) co_return std::unexpected(*query.trouble());
-  auto leases = co_await fetch(call.backend,
-                               [&](store::Reader& reader) { return reader.leases(topic, page); });
-  if (!leases) co_return std::unexpected(std::move(leases.error()));
   const Instant now = call.backend.now();
-  co_return json_answer(page_json(
-      "leases", *leases,
-      [now](JsonWriter& json, const PartitionLeaseRow& row) { write_lease(json, row, now); }));
+  const auto write = [now](JsonWriter& json, const PartitionLeaseRow& row) {
+    write_lease(json, row, now);
+  };
+  co_return co_await fetch_answer(call.backend, [&](store::Reader& reader) {
+    return page_answer("leases", reader.leases(topic, page), write);
+  });
 }
 
 Handled get_lease(Call& call) {
@@ -326,37 +338,29 @@ Handled get_lease(Call& call) {
 }
 
 Handled acquire_lease(Call& call) {
-  auto body = read_lease_request(call.request().body);
-  if (!body)
-    co_return std::unexpected(
-        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
+  auto body = co_await read_body(call, read_lease_request);
+  if (!body) co_return std::unexpected(std::move(body.error()));
   core::Command command = core::AcquireLease{{}, key_in(call), body->agent};
   co_return co_await answer_grant(call, std::move(command), std::move(body->agent));
 }
 
 Handled renew_lease(Call& call) {
-  auto body = read_lease_held(call.request().body);
-  if (!body)
-    co_return std::unexpected(
-        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
+  auto body = co_await read_body(call, read_lease_held);
+  if (!body) co_return std::unexpected(std::move(body.error()));
   core::Command command = core::RenewLease{{}, key_in(call), body->agent, body->epoch};
   co_return co_await answer_grant(call, std::move(command), std::move(body->agent));
 }
 
 Handled check_lease(Call& call) {
-  auto body = read_lease_held(call.request().body);
-  if (!body)
-    co_return std::unexpected(
-        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
+  auto body = co_await read_body(call, read_lease_held);
+  if (!body) co_return std::unexpected(std::move(body.error()));
   core::Command command = core::CheckLease{{}, key_in(call), body->agent, body->epoch};
   co_return co_await answer_grant(call, std::move(command), std::move(body->agent));
 }
 
 Handled release_lease(Call& call) {
-  auto body = read_lease_held(call.request().body);
-  if (!body)
-    co_return std::unexpected(
-        from_problems(std::move(body.error()), call.request().body, Code::kBadBody));
+  auto body = co_await read_body(call, read_lease_held);
+  if (!body) co_return std::unexpected(std::move(body.error()));
   core::Command command = core::ReleaseLease{{}, key_in(call), body->agent, body->epoch};
   auto done = co_await ask<core::Done>(call.backend, std::move(command));
   if (!done) co_return std::unexpected(std::move(done.error()));

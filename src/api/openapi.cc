@@ -40,7 +40,7 @@ void write_map(JsonWriter& json, std::string_view of, bool null_too) {
 }
 
 void write_typed(JsonWriter& json, const Field& field) {
-  const bool null_too = field.presence == Presence::kNullable;
+  const bool null_too = may_be_null(field);
   switch (field.type) {
     case Type::kText:
       write_type(json, "string", null_too);
@@ -104,7 +104,7 @@ void write_schema(JsonWriter& json, const Schema& schema) {
   for (const Field& field : fields) write_field(json, field);
   json.end_object().key("required").begin_array();
   for (const Field& field : fields) {
-    if (field.presence != Presence::kOptional) json.text(field.name);
+    if (!may_be_absent(field)) json.text(field.name);
   }
   json.end_array().field("additionalProperties", schema.open).end_object();
 }

@@ -25,6 +25,9 @@ struct QueryParam {
 
 enum class Body : std::uint8_t { kNone, kJson, kRaw };
 
+// How large a body may be: 64 KiB, 4 MiB, or controller.max_body_mib.
+enum class BodySize : std::uint8_t { kSmall, kMedium, kLarge };
+
 struct Route {
   net::Method method{};
   std::string_view path;  // /api/runs/{run}; the name of a parameter says which form it has
@@ -33,6 +36,7 @@ struct Route {
   std::string_view summary;
   std::span<const QueryParam> query = {};
   Body body = Body::kNone;
+  BodySize body_size = BodySize::kSmall;
   std::string_view body_schema = {};
   int success = 200;
   std::string_view answer_type = "application/json";
@@ -90,6 +94,16 @@ constexpr Route taking(Route route, std::string_view schema, int success = 200) 
   return route;
 }
 
+constexpr Route medium(Route route) {
+  route.body_size = BodySize::kMedium;
+  return route;
+}
+
+constexpr Route large(Route route) {
+  route.body_size = BodySize::kLarge;
+  return route;
+}
+
 constexpr Route as(Route route, net::Method method) {
   route.method = method;
   return route;
@@ -107,6 +121,7 @@ constexpr Route bytes(Route route) {
 
 constexpr Route raw(Route route) {
   route.body = Body::kRaw;
+  route.body_size = BodySize::kMedium;
   route.success = 204;
   return route;
 }

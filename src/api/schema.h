@@ -29,7 +29,7 @@ enum class Type : std::uint8_t {
   kObjectList,
 };
 
-enum class Presence : std::uint8_t { kAlways, kNullable, kOptional };
+enum class Presence : std::uint8_t { kAlways, kNullable, kOptional, kOptionalNullable };
 
 using Names = std::span<const std::string_view>;
 
@@ -95,8 +95,15 @@ constexpr Field nullable(Field field) {
   return field;
 }
 constexpr Field optional(Field field) {
-  field.presence = Presence::kOptional;
+  const bool nullable_too = field.presence == Presence::kNullable;
+  field.presence = nullable_too ? Presence::kOptionalNullable : Presence::kOptional;
   return field;
+}
+constexpr bool may_be_null(const Field& field) {
+  return field.presence == Presence::kNullable || field.presence == Presence::kOptionalNullable;
+}
+constexpr bool may_be_absent(const Field& field) {
+  return field.presence == Presence::kOptional || field.presence == Presence::kOptionalNullable;
 }
 
 inline constexpr Field kNextCursor =

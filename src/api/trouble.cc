@@ -68,6 +68,8 @@ Code code_of(core::RefusalKind kind) {
       return Code::kLeaseTaken;
     case core::RefusalKind::kMalformed:
       return Code::kImpossible;
+    case core::RefusalKind::kOverQuota:
+      return Code::kOverQuota;
   }
   return Code::kInternal;
 }
@@ -158,11 +160,18 @@ Trouble from_unserved(const UnservedError& error) {
   return out;
 }
 
+namespace {
+
+constexpr Duration kQuotaRetryAfter = seconds(10);  // runs end, but not from one second to the next
+
+}  // namespace
+
 Trouble from_refusal(const core::Refusal& refusal) {
   if (refusal.kind == core::RefusalKind::kDagInvalid && refusal.dag) {
     return from_dag_error(*refusal.dag);
   }
   Trouble out = trouble(code_of(refusal.kind), refusal.detail);
+  if (refusal.kind == core::RefusalKind::kOverQuota) out.retry_after = kQuotaRetryAfter;
   if (refusal.kind == core::RefusalKind::kStaleIncarnation) {
     out.refusal = SyncRefusal{SyncRefusal::Why::kStaleIncarnation,
                               refusal.incarnation.value_or(Incarnation{})};

@@ -456,7 +456,7 @@ const Shape<WebhookRow>& webhook_shape() {
 
 const Shape<Delivery>& delivery_shape() {
   using D = Delivery;
-  constexpr auto kStatus = [](const D& d) {
+  constexpr auto kResponseStatus = [](const D& d) {
     return d.status == 0 ? std::nullopt : std::optional(d.status);
   };
   constexpr auto kTrouble = [](const D& d) {
@@ -465,7 +465,7 @@ const Shape<Delivery>& delivery_shape() {
   static const auto shape =
       Shape<D>()
           .shows<&D::taken>("taken", "whether the receiver answered 2xx")
-          .shows<kStatus>("status", "status of its response; null: no response")
+          .shows<kResponseStatus>("status", "status of its response; null: no response")
           .shows<kTrouble>("trouble", "why it was not accepted")
           .shows<[](const D& d) { return d.took.us / 1'000; }>("took_ms",
                                                                "time until the response");

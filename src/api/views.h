@@ -113,6 +113,14 @@ std::string page_json(std::string_view items, const store::Page<T>& page, Write 
   return out;
 }
 
+// The same of what was read, if it could be.
+template <class T, class Write>
+store::Result<std::string> page_answer(std::string_view items,
+                                       const store::Result<store::Page<T>>& page, Write write) {
+  if (!page) return std::unexpected(page.error());
+  return page_json(items, *page, write);
+}
+
 // One object.
 template <class Write>
 std::string object_json(Write write) {

@@ -240,6 +240,7 @@ void EngineShell::perform(engine::Refuse& order) {
 
 void EngineShell::perform(engine::RefuseAll& order) {
   serves_ = false;
+  for (Asked& asked : std::exchange(taken_, {})) turn_away(asked);
   for (Asked& asked : inbox_.drop_asked()) turn_away(asked);
   waiters_.answer_all(error_of(order.why));
   drop_audit();

@@ -1,5 +1,7 @@
 #include "controller/engine_shell.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/clock.h"
@@ -89,8 +91,9 @@ void EngineShell::set_low_space(bool low) {
 void EngineShell::run() {
   feed(engine::Turn{});
   while (!engine_.is_done()) {
-    const Duration patience = engine_.next_wake() - boot_clock_now();
-    Inbox::Taken taken = inbox_.take(patience, engine_.wants_asked());
+    const bool goes_on = !taken_.empty() && engine_.wants_asked();
+    const Duration patience = goes_on ? Duration{} : engine_.next_wake() - boot_clock_now();
+    Inbox::Taken taken = inbox_.take(patience, taken_.empty() && engine_.wants_asked());
     for (Notice& notice : taken.notices) {
       if (auto* input = std::get_if<engine::Input>(&notice)) {
         feed(std::move(*input));
@@ -98,7 +101,13 @@ void EngineShell::run() {
         take(std::get<SliceCompared>(notice));
       }
     }
-    for (Asked& asked : taken.asked) take(asked);
+    std::ranges::move(taken.asked, std::back_inserter(taken_));
+    // What one commit has no room for waits here for the next: a few large ones fill it.
+    while (!taken_.empty() && engine_.wants_asked()) {
+      Asked asked = std::move(taken_.front());
+      taken_.pop_front();
+      take(asked);
+    }
     feed(engine::Turn{});
     if (boot_clock_now() >= next_count_) count_live(boot_clock_now());
   }

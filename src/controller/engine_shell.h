@@ -162,6 +162,7 @@ class EngineShell {
   Waiters& waiters_;
   Outlet& outlet_;
   Inbox inbox_;
+  std::deque<Asked> taken_;  // out of the inbox and not stepped yet
   std::thread thread_;
 
   // Of the engine's thread.

@@ -5,27 +5,17 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 
-#include "base/assert.h"
-
 namespace vortex::controller {
 
 namespace asio = boost::asio;
-
-namespace {
-
-// The reader keeps what it finds in its caller, so the caller never leaves before it.
-constexpr Duration kUntilDone = hours(24 * 365);
-
-}  // namespace
 
 Reads::Reads(store::Store& store, std::uint32_t threads) : store_(store), threads_(threads) {}
 
 Reads::~Reads() { stop(); }
 
-void Reads::stop() {
-  threads_.stop();
-  threads_.join();
-}
+// What still waits is read to the end: thrown away later, it would reach for the timers of an
+// io_context that is gone by then.
+void Reads::stop() { threads_.join(); }
 
 store::Result<std::unique_ptr<store::Reader>> Reads::take() {
   {
@@ -55,9 +45,8 @@ store::Result<void> Reads::run_here(const Read& read) {
 asio::awaitable<store::Result<void>> Reads::run(Read read) {
   auto handoff = std::make_shared<Handoff<store::Result<void>>>(co_await asio::this_coro::executor);
   asio::post(threads_, [this, handoff, read = std::move(read)] { handoff->give(run_here(read)); });
-  auto done = co_await handoff->take(kUntilDone);
-  VX_ASSERT(done.has_value());
-  co_return std::move(*done);
+  // The reader keeps what it finds in its caller, so the caller never leaves before it.
+  co_return co_await take_surely(handoff);
 }
 
 }  // namespace vortex::controller

@@ -16,11 +16,14 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "base/assert.h"
 #include "base/time.h"
 #include "store/store.h"
 
@@ -56,6 +59,19 @@ class Handoff : public std::enable_shared_from_this<Handoff<T>> {
   boost::asio::steady_timer bell_;
   std::optional<T> value_;
 };
+
+// For a result that is made with what the waiting coroutine owns: waits until it is there, also
+// when the coroutine is cancelled meanwhile.
+template <class T>
+boost::asio::awaitable<T> take_surely(std::shared_ptr<Handoff<T>> handoff) {
+  constexpr Duration kUntilDone = hours(24 * 365);
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  auto given = co_await handoff->take(kUntilDone);
+  VX_ASSERT(given.has_value());
+  co_await boost::asio::this_coro::reset_cancellation_state(
+      boost::asio::enable_terminal_cancellation());
+  co_return std::move(*given);
+}
 
 class Reads {
  public:

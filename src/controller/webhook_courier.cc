@@ -137,6 +137,7 @@ net::ClientConfig client_config(const Receiver& receiver) {
   config.endpoint = receiver.address.endpoint;
   config.connect_limit = kLimit;
   config.body_bytes_max = kAnswerBytesMax;
+  config.may_reach = receiver.may_reach;
   return config;
 }
 
@@ -148,6 +149,11 @@ asio::awaitable<api::Delivery> deliver(net::Client& client, const Receiver& rece
   delivery.took = boot_clock_now() - begun;
   if (!answer) {
     delivery.trouble = answer.error().detail;
+    if (answer.error().fault == net::CallFault::kForbidden) {
+      delivery.trouble +=
+          "; webhooks may only reach public addresses and those in "
+          "controller.webhook_networks";
+    }
     co_return delivery;
   }
   delivery.status = answer->status;
@@ -177,7 +183,8 @@ Courier::Courier(Parts parts, WebhookRow row)
     : parts_(std::move(parts)),
       row_(std::move(row)),
       filter_(row_.kinds, {}, {}),
-      receiver_{net::parse_web_address(row_.url).value_or(net::WebAddress{}), row_.secret},
+      receiver_{net::parse_web_address(row_.url).value_or(net::WebAddress{}), row_.secret,
+                parts_.may_reach},
       client_(parts_.strand, client_config(receiver_)),
       timer_(parts_.strand),
       rng_(static_cast<std::uint64_t>(row_.created_at.us)),

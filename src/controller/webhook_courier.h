@@ -24,6 +24,7 @@
 
 #include "api/backend.h"
 #include "api/event_lines.h"
+#include "base/networks.h"
 #include "base/rng.h"
 #include "base/time.h"
 #include "model/commit.h"
@@ -57,9 +58,12 @@ std::optional<RunId> run_of(const api::EventLine& event);
 // Taken is what was answered with 2xx; everything else is trouble in words for people. Runs on the
 // executor of the client that it is given.
 
+using MayReach = std::function<bool(const IpAddress&)>;
+
 struct Receiver {
   net::WebAddress address;
   std::string secret;
+  MayReach may_reach = {};  // empty: anybody
 };
 
 net::ClientConfig client_config(const Receiver& receiver);
@@ -85,6 +89,7 @@ class Courier : public std::enable_shared_from_this<Courier> {
     api::Backend& backend;
     Say say;
     CourierPace pace = {};
+    MayReach may_reach = {};
   };
   Courier(Parts parts, WebhookRow row);
 

@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 
 #include "api/call.h"
+#include "base/assert.h"
+#include "base/networks.h"
 
 namespace vortex::controller {
 
@@ -31,7 +33,19 @@ void report(const Courier::Say& say, const std::exception_ptr& error) {
   }
 }
 
+// Public addresses, and those that the operator names.
+MayReach reach_of(const Settings& settings) {
+  const auto networks = Networks::parse(settings.controller.webhook_networks);
+  VX_ASSERT(networks.has_value());  // the settings were checked
+  return [allowed = *networks](const IpAddress& address) {
+    return is_public(address) || allowed.contains(address);
+  };
+}
+
 }  // namespace
+
+Webhooks::Webhooks(api::Backend& backend, const Settings& settings, Courier::Say say)
+    : backend_(backend), say_(std::move(say)), may_reach_(reach_of(settings)) {}
 
 void Webhooks::start(asio::io_context& io) {
   strand_.emplace(asio::make_strand(io));
@@ -88,7 +102,7 @@ asio::awaitable<void> Webhooks::match_rows() {
 
 void Webhooks::begin(const WebhookRow& row) {
   auto courier = std::make_shared<Courier>(
-      Courier::Parts{asio::any_io_executor(*strand_), backend_, say_}, row);
+      Courier::Parts{asio::any_io_executor(*strand_), backend_, say_, {}, may_reach_}, row);
   couriers_[row.name] = courier;
   asio::co_spawn(*strand_, Courier::run(std::move(courier)),
                  [this](const std::exception_ptr& error) { report(say_, error); });
@@ -108,7 +122,7 @@ asio::awaitable<api::Delivery> Webhooks::try_out(WebhookRow row, Instant now) {
     none.trouble = "its URL is invalid";
     co_return none;
   }
-  const Receiver receiver{*address, std::move(row.secret)};
+  const Receiver receiver{*address, std::move(row.secret), may_reach_};
   net::Client client(co_await asio::this_coro::executor, client_config(receiver));
   const WebhookMessage message = make_trial(row.name, now);
   co_return co_await deliver(client, receiver, message);

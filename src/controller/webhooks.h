@@ -23,14 +23,14 @@ namespace vortex::controller {
 
 class Webhooks {
  public:
-  Webhooks(api::Backend& backend, Courier::Say say) : backend_(backend), say_(std::move(say)) {}
+  Webhooks(api::Backend& backend, const Settings& settings, Courier::Say say);
 
   void start(boost::asio::io_context& io);
   void look_again();
   void stop();  // when nothing of the I/O runs any more, and before it goes
 
   // Once and now, apart from its courier.
-  static boost::asio::awaitable<api::Delivery> try_out(WebhookRow row, Instant now);
+  boost::asio::awaitable<api::Delivery> try_out(WebhookRow row, Instant now);
 
  private:
   using Strand = boost::asio::strand<boost::asio::io_context::executor_type>;
@@ -47,6 +47,7 @@ class Webhooks {
 
   api::Backend& backend_;
   const Courier::Say say_;
+  const MayReach may_reach_;
   std::optional<Strand> strand_;
   std::weak_ptr<Bell> bell_;
   std::map<std::string, std::weak_ptr<Courier>> couriers_;  // by name; owned by their coroutines

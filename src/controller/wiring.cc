@@ -1,5 +1,6 @@
 #include "controller/wiring.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
@@ -15,9 +16,11 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_future.hpp>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/networks.h"
 #include "base/rng.h"
 #include "base/time.h"
 #include "codec/event_json.h"
@@ -35,12 +38,24 @@ namespace {
 
 namespace asio = boost::asio;
 
-asio::awaitable<core::ProbeOutcome> probe_worker(std::string address, Duration limit) {
+constexpr std::uint64_t kProbeAnswerBytesMax = 16 * 1024;  // nobody reads it
+
+// An address was judged when the worker registered; a name is judged by what it resolves to.
+std::function<bool(const IpAddress&)> reach_of_probes(const Settings& settings) {
+  return [allowed = Networks::parse(settings.controller.worker_networks)](const IpAddress& ip) {
+    return allowed && allowed->contains(ip);
+  };
+}
+
+asio::awaitable<core::ProbeOutcome> probe_worker(std::string address, const Settings& settings) {
+  const Duration limit = settings.worker.heartbeat_interval;
   const auto endpoint = net::parse_endpoint(address, 80);
   if (!endpoint) co_return core::ProbeOutcome::kTimedOut;
   net::ClientConfig config;
   config.endpoint = *endpoint;
   config.connect_limit = limit;
+  config.body_bytes_max = kProbeAnswerBytesMax;
+  if (!parse_ip(endpoint->host)) config.may_reach = reach_of_probes(settings);
   net::Client client(co_await asio::this_coro::executor, config);
   net::Call call;
   call.target = "/health";
@@ -98,11 +113,24 @@ EngineShellConfig engine_config(const Settings& settings, const ControllerId& me
   return config;
 }
 
+// Some descriptors are kept for the database, the logs and the seats of vital requests.
+std::uint32_t within_descriptors(std::uint32_t wanted) {
+  constexpr rlim_t kKeptBack = 256;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
+  const rlim_t rest = std::max<rlim_t>(limit.rlim_cur, 2 * kKeptBack) - kKeptBack;
+  return static_cast<std::uint32_t>(std::min<rlim_t>(wanted, rest));
+}
+
 net::ServerConfig server_config(const Settings& settings, const net::Endpoint& at) {
   net::ServerConfig config;
   config.address = at.host;
   config.port = at.port;
-  config.connections_max = settings.controller.max_connections;
+  config.connections_max = within_descriptors(settings.controller.max_connections);
+  config.connections_per_address_max = settings.controller.max_connections_per_address;
+  config.vital_targets = {"/livez"};
+  config.bodies = net::Bodies::kOnDemand;
+  config.default_headers = api::default_headers();
   config.body_bytes_max = mib(settings.controller.max_body_mib);
   config.user_timeout = settings.worker.tcp_user_timeout;
   return config;
@@ -122,7 +150,10 @@ Wiring::Wiring(ControllerParts parts)
       engine_(engine_config(parts_.settings.settings, id_, *parts_.store), committer_, waiters_,
               *this),
       reads_(*parts_.store, parts_.settings.settings.database.pool_size),
-      webhooks_(*this, [this](LogLevel level, std::string what) { say(level, std::move(what)); }),
+      documents_(parts_.settings.settings.controller.document_threads,
+                 parts_.settings.settings.controller.document_queue_max),
+      webhooks_(*this, parts_.settings.settings,
+                [this](LogLevel level, std::string what) { say(level, std::move(what)); }),
       work_(asio::make_work_guard(io_)) {}
 
 Wiring::~Wiring() { stop(); }
@@ -190,6 +221,7 @@ void Wiring::stop() {
   io_.stop();
   for (std::thread& thread : threads_) thread.join();
   webhooks_.stop();
+  documents_.stop();
   reads_.stop();
 }
 
@@ -201,8 +233,7 @@ void Wiring::probe(const core::Probe& probe) {
 }
 
 asio::awaitable<void> Wiring::run_probe(core::Probe probe) {
-  const Duration limit = parts_.settings.settings.worker.heartbeat_interval;
-  const core::ProbeOutcome outcome = co_await probe_worker(probe.address, limit);
+  const core::ProbeOutcome outcome = co_await probe_worker(probe.address, parts_.settings.settings);
   submit(core::Command{core::ProbeResult{probe.worker, probe.incarnation, outcome}});
 }
 

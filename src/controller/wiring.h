@@ -24,6 +24,7 @@
 #include "api/api.h"
 #include "api/backend.h"
 #include "controller/controller.h"
+#include "controller/documents.h"
 #include "controller/engine_shell.h"
 #include "controller/event_hub.h"
 #include "controller/inbox.h"
@@ -61,6 +62,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   boost::asio::awaitable<api::Asked<std::vector<api::QueueDepth>>> queues() override;
   boost::asio::awaitable<api::Asked<api::ReconcileReport>> reconcile() override;
   boost::asio::awaitable<store::Result<void>> read(Read read) override;
+  boost::asio::awaitable<bool> digest(Turn turn, std::function<void()> work) override;
   api::EventFeed& events() override { return hub_; }
   api::Health health() const override;
   Instant now() const override { return engine_.now(); }
@@ -103,6 +105,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   Committer committer_;
   EngineShell engine_;
   Reads reads_;
+  Documents documents_;
   Webhooks webhooks_;
   boost::asio::io_context io_;
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work_;

@@ -143,7 +143,7 @@ asio::awaitable<api::Asked<void>> Wiring::write(api::SideWrite side) {
 }
 
 asio::awaitable<api::Delivery> Wiring::try_webhook(WebhookRow webhook) {
-  return Webhooks::try_out(std::move(webhook), now());
+  return webhooks_.try_out(std::move(webhook), now());
 }
 
 template <class T, class Make>
@@ -188,19 +188,26 @@ asio::awaitable<api::Asked<api::ReconcileReport>> Wiring::reconcile() {
 
 asio::awaitable<store::Result<void>> Wiring::read(Read read) { return reads_.run(std::move(read)); }
 
+asio::awaitable<bool> Wiring::digest(Turn turn, std::function<void()> work) {
+  return documents_.run(std::move(turn), std::move(work));
+}
+
 asio::awaitable<std::string> Wiring::metrics() {
   Gauges gauges;
   gauges.health = health();
   gauges.now = now();
   if (auto depths = co_await queues()) gauges.queues = std::move(*depths);
-  co_await reads_.run([&gauges](store::Reader& reader) {
+  std::string text;
+  co_await reads_.run([this, &gauges, &text](store::Reader& reader) {
     if (auto totals = reader.totals(gauges.now)) gauges.totals = *totals;
     gauges.workers = all_pages<store::WorkerView>(
         [&](const store::PageRequest& page) { return reader.workers({}, page); });
     gauges.leases = all_pages<PartitionLeaseRow>(
         [&](const store::PageRequest& page) { return reader.leases({}, page); });
+    text = metrics_.text(gauges);
   });
-  co_return metrics_.text(gauges);
+  // Without the store there is less to say.
+  co_return text.empty() ? metrics_.text(gauges) : std::move(text);
 }
 
 api::Health Wiring::health() const {

@@ -57,7 +57,7 @@ bool has_type(const boost::json::value& value, const Field& field) {
 std::string value_fault(const boost::json::value& value, const Field& field) {
   const std::string name(field.name);
   if (value.is_null() && field.type != Type::kAny) {
-    return field.presence == Presence::kNullable ? "" : name + " is null";
+    return may_be_null(field) ? "" : name + " is null";
   }
   if (!has_type(value, field)) return name + " has another type";
   if (!field.values.empty() &&
@@ -99,7 +99,7 @@ std::string schema_fault(const boost::json::value& value, std::string_view name)
   for (const Field& field : fields) {
     const auto* found = object.if_contains(field.name);
     if (found == nullptr) {
-      if (field.presence == Presence::kOptional) continue;
+      if (may_be_absent(field)) continue;
       return std::string(name) + " lacks " + std::string(field.name);
     }
     if (std::string fault = value_fault(*found, field); !fault.empty()) {
@@ -125,6 +125,7 @@ net::Request make_request(std::string_view method, std::string_view target, std:
     request.headers.emplace_back("Host", "localhost:8080");
   }
   request.body = std::move(body);
+  request.peer = "127.0.0.1:40000";
   if (const auto refusal = net::read_target(target, request)) {
     throw std::runtime_error(refusal->detail);
   }
@@ -138,6 +139,10 @@ asio::awaitable<bool> TestStream::write(std::string_view piece) {
 
 TestExchange::TestExchange(asio::io_context& io, net::Request request)
     : io_(io), request_(std::move(request)), line_(io, asio::steady_timer::time_point::max()) {}
+
+asio::awaitable<std::optional<net::Refusal>> TestExchange::read_body(net::BodyTerms /*terms*/) {
+  co_return std::nullopt;
+}
 
 asio::awaitable<void> TestExchange::closed() {
   // Ends when hung up, and when whoever waits beside it has had enough.

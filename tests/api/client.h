@@ -37,6 +37,9 @@ class TestExchange : public net::Exchange {
   const net::Request& request() const override { return request_; }
   net::Request& request() override { return request_; }
   boost::asio::any_io_executor executor() override { return io_.get_executor(); }
+  bool has_body() const override { return true; }
+  boost::asio::awaitable<std::optional<net::Refusal>> read_body(net::BodyTerms terms) override;
+  void drop_body() override { std::string().swap(request_.body); }
   boost::asio::awaitable<void> closed() override;
   boost::asio::awaitable<net::Stream*> begin_stream(int status, std::string content_type,
                                                     net::Headers headers) override;

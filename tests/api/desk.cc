@@ -174,6 +174,13 @@ asio::awaitable<store::Result<void>> Desk::read(Read read) {
   co_return store::Result<void>{};
 }
 
+asio::awaitable<bool> Desk::digest(Turn turn, std::function<void()> work) {
+  turns.push_back(std::move(turn));
+  if (documents_full) co_return false;
+  work();
+  co_return true;
+}
+
 Health Desk::health() const {
   Health out;
   out.leads = true;

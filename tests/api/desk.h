@@ -54,10 +54,12 @@ class Desk : public Backend {
   boost::asio::awaitable<Asked<std::vector<QueueDepth>>> queues() override;
   boost::asio::awaitable<Asked<ReconcileReport>> reconcile() override;
   boost::asio::awaitable<store::Result<void>> read(Read read) override;
+  boost::asio::awaitable<bool> digest(Turn turn, std::function<void()> work) override;
   EventFeed& events() override { return feed; }
   Health health() const override;
   Instant now() const override { return clock; }
   const LoadedSettings& settings() const override { return settings_; }
+  ControllerSettings& edit_settings() { return settings_.settings.controller; }
   boost::asio::awaitable<std::string> metrics() override;
 
   // Time passes, with a tick at least every sweep.
@@ -72,6 +74,8 @@ class Desk : public Backend {
   std::optional<UnservedError> unserved;  // every command gets this
   Delivery delivery{.taken = true, .status = 204, .trouble = {}, .retry_after = {}, .took = {}};
   bool store_up = true;  // false: reads fail
+  bool documents_full = false;
+  std::vector<Turn> turns;  // of the documents it was given
   std::string metrics_text = "vortex_leader 1\n";
   std::optional<core::State> state;
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "api/event_lines.h"
+#include "api/secrets.h"
+#include "base/clock.h"
 #include "codec/event_json.h"
 #include "tests/api/client.h"
 #include "tests/api/steps.h"
@@ -176,6 +178,44 @@ TEST(Lines, CanNotBeForgedFromInsideAValue) {
   ASSERT_TRUE(take_event(rest, line));
   EXPECT_EQ(line.seq, 42U);
   EXPECT_FALSE(take_event(rest, line));
+}
+
+AccessPolicy with_admin() {
+  AccessPolicy policy;
+  policy.mode = AccessPolicy::Mode::kTokens;
+  policy.fixed.push_back({"admin", Role::kAdmin, hash_token("secret-admin"), {}, false});
+  return policy;
+}
+
+TEST(Stream, EndsWithItsToken) {
+  Client client(with_admin());
+  client.token = "secret-admin";
+  const std::string secret =
+      client.post("/api/tokens", R"({"name":"v","role":"viewer"})").text("/secret");
+  auto mine = open_stream(client, "/api/events", {{"Authorization", "Bearer " + secret}});
+  auto other = open_stream(client, "/api/events", {{"Authorization", "Bearer secret-admin"}});
+  ASSERT_EQ(client.erase("/api/tokens/v").status, 204);
+  const Instant revoked = boot_clock_now();
+  client.until([&] { return mine->response.has_value(); });
+  EXPECT_LT(boot_clock_now() - revoked, seconds(3));
+  EXPECT_FALSE(other->response.has_value());
+  // Another token of the same name is another token.
+  client.post("/api/tokens", R"({"name":"v","role":"viewer"})");
+  close(client, *other);
+}
+
+TEST(Stream, OutlivesAStoreThatIsAway) {
+  Client client(with_admin());
+  client.token = "secret-admin";
+  const std::string secret =
+      client.post("/api/tokens", R"({"name":"v","role":"viewer"})").text("/secret");
+  auto stream = open_stream(client, "/api/events", {{"Authorization", "Bearer " + secret}});
+  client.desk.feed.silence_max = millis(1500);
+  client.desk.store_up = false;
+  const std::size_t size = stream->stream.text.size();
+  client.until([&] { return stream->stream.text.size() > size || stream->response; });
+  EXPECT_FALSE(stream->response.has_value());
+  close(client, *stream);
 }
 
 }  // namespace

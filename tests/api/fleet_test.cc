@@ -51,6 +51,32 @@ TEST(Workers, S01_AreFoundByZoneGroupMachineAndLife) {
   EXPECT_EQ(found("state=offline"), "b");
 }
 
+TEST(Workers, AreProbedWhereTheyCallFromUnlessMoreIsAllowed) {
+  Client client;
+  const auto register_at = [&](const std::string& address, const std::string& peer) {
+    auto request =
+        make_request("POST", "/api/workers",
+                     fmt::format(R"({{"id":"w","machine":"m","address":"{}"}})", address));
+    request.peer = peer;
+    return client.send(std::move(request));
+  };
+  const std::string from = "192.0.2.7:5555";
+  EXPECT_EQ(register_at("192.0.2.7:80", from).status, 200);
+  EXPECT_EQ(register_at("192.0.2.7:80", "::ffff:192.0.2.7:5555").status, 200);
+  EXPECT_EQ(register_at("[2001:db8::1]:80", "[2001:db8::1]:5555").status, 200);
+  EXPECT_EQ(register_at("", from).status, 200);
+  for (const char* other : {"192.0.2.8:80", "127.0.0.1:22", "169.254.169.254", "[::1]:80",
+                            "intranet:80", "192.0.2.7.example.org:80"}) {
+    const Answer refused = register_at(other, from);
+    EXPECT_EQ(refused.status, 422) << other;
+    EXPECT_EQ(refused.code(), "VX-WORKER-007") << other;
+  }
+  client.desk.edit_settings().worker_networks = "10.0.0.0/8";
+  EXPECT_EQ(register_at("10.1.1.1:80", from).status, 200);
+  EXPECT_EQ(register_at("intranet:80", from).status, 200) << "judged when it is resolved";
+  EXPECT_EQ(register_at("127.0.0.1:22", from).status, 422);
+}
+
 TEST(Workers, OneThatHasLeftIsNotUncordonedAndTheAnswerSaysSinceWhen) {
   Client client;
   Worker worker = join(client, "w");

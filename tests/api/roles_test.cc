@@ -4,6 +4,7 @@
 #include "api/routes.h"
 #include "api/secrets.h"
 #include "tests/api/client.h"
+#include "tests/api/steps.h"
 
 namespace vortex::api {
 namespace {
@@ -188,14 +189,62 @@ TEST(Tokens, AreRandomAndHashedTheSameWayEveryTime) {
   EXPECT_EQ(hash_token("vx_a").size(), 64U);
 }
 
-TEST(Health, SaysWhatIsWrongOnlyToThoseWithARole) {
+TEST(Tokens, TheLastAdminIsNotRevoked) {
   Client client(with_tokens());
+  client.token = "secret-admin";
+  const std::string first =
+      client.post("/api/tokens", R"({"name":"a","role":"admin"})").text("/secret");
+  client.post("/api/tokens", R"({"name":"v","role":"viewer"})");
+  client.token = first;
+  const Answer refused = client.erase("/api/tokens/a");
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_EQ(refused.code(), "VX-AUTH-007");
+  EXPECT_EQ(client.get("/api/tokens").status, 200) << "it is as good as before";
+  EXPECT_EQ(client.erase("/api/tokens/v").status, 204);
+  const std::string second =
+      client.post("/api/tokens", R"({"name":"b","role":"admin"})").text("/secret");
+  EXPECT_EQ(client.erase("/api/tokens/a").status, 204);
+  client.token = second;
+  EXPECT_EQ(client.erase("/api/tokens/b").code(), "VX-AUTH-007");
+}
+
+TEST(Tokens, AreChangedByOneRequestAtATime) {
+  Client client;
+  Access access(client.desk, with_tokens());
+  auto one = access.begin_change();
+  ASSERT_TRUE(one);
+  EXPECT_FALSE(access.begin_change());
+  one.reset();
+  EXPECT_TRUE(access.begin_change());
+}
+
+TEST(Health, TellsStrangersOnlyWhetherItIsWell) {
+  Client client(with_tokens());
+  EXPECT_EQ(client.get("/health").body, "{\"status\":\"healthy\"}\n");
   client.desk.store_up = false;
   const Answer stranger = client.get("/health");
   EXPECT_EQ(stranger.status, 503);
-  EXPECT_TRUE(stranger.at("/detail").is_null());
+  EXPECT_EQ(stranger.body, "{\"status\":\"unhealthy\"}\n");
   client.token = "secret-viewer";
-  EXPECT_EQ(client.get("/health").text("/detail"), "the store is away");
+  const Answer known = client.get("/health");
+  EXPECT_EQ(known.status, 503);
+  EXPECT_EQ(known.text("/detail"), "the store is away");
+  EXPECT_EQ(known.text("/id"), "desk");
+}
+
+TEST(Roles, ARunShowsItsTokenAndCountsAgainstThatTokensQuota) {
+  Client client(with_tokens());
+  client.desk.state->policy.quota_per_token.runs = 1;
+  const std::string body = R"({"dag":)" + one_task_dag() + "}";
+  client.token = "secret-submitter";
+  const Answer made = client.post("/api/runs", body);
+  EXPECT_EQ(made.status, 201);
+  EXPECT_EQ(made.text("/submitted_by"), "submitter");
+  const Answer refused = client.post("/api/runs", body);
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_NE(refused.text("/detail").find("token 'submitter'"), std::string::npos);
+  client.token = "secret-operator";
+  EXPECT_EQ(client.post("/api/runs", body).status, 201) << "another token has its own quota";
 }
 
 }  // namespace

@@ -1,13 +1,19 @@
 // The same through real sockets: server, client and interface together.
+#include <algorithm>
+#include <fstream>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include "api/secrets.h"
 #include "net/client.h"
 #include "net/server.h"
 #include "tests/api/client.h"
 #include "tests/api/steps.h"
+#include "tests/net/harness.h"
 
 namespace vortex::api {
 namespace {
@@ -15,9 +21,12 @@ namespace {
 // Serves in a thread of its own; the desk is touched by that thread only.
 class Served {
  public:
-  Served() {
-    auto server =
-        net::Server::listen(client_.io, {}, client_.api.handler(), client_.api.complain());
+  explicit Served(AccessPolicy policy = Client::open_policy()) : client_(std::move(policy)) {
+    net::ServerConfig server_config;
+    server_config.bodies = net::Bodies::kOnDemand;
+    server_config.default_headers = default_headers();
+    auto server = net::Server::listen(client_.io, server_config, client_.api.handler(),
+                                      client_.api.complain());
     if (!server) throw std::runtime_error(server.error());
     server_ = *std::move(server);
     config_.endpoint.port = server_->port();
@@ -41,6 +50,8 @@ class Served {
     if (!response) throw std::runtime_error(response.error().detail);
     return *std::move(response);
   }
+
+  std::uint16_t port() const { return config_.endpoint.port; }
 
  private:
   Client client_;
@@ -86,6 +97,65 @@ TEST(Sockets, HeadHasNoBodyAndProblemsTravel) {
   EXPECT_EQ(missing.status, 404);
   EXPECT_EQ(missing.content_type, "application/problem+json");
   EXPECT_TRUE(net::find_header(missing.headers, "X-Request-Id").has_value());
+}
+
+// Resident memory of this process.
+std::uint64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t all = 0;
+  std::uint64_t resident = 0;
+  file >> all >> resident;
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+TEST(Sockets, WhoHasNoTokenSendsNoBody) {
+  AccessPolicy policy;
+  policy.mode = AccessPolicy::Mode::kTokens;
+  policy.fixed.push_back({"s", Role::kSubmitter, hash_token("secret"), {}, false});
+  Served served(policy);
+  const std::uint64_t before = resident_bytes();
+  const std::string part(1 << 20, ' ');
+  std::vector<net::test::RawSocket> strangers;
+  for (int i = 0; i < 24; ++i) {
+    net::test::RawSocket& socket = strangers.emplace_back(served.port());
+    ASSERT_TRUE(
+        socket.send("POST /api/runs HTTP/1.1\r\nHost: localhost\r\n"
+                    "Content-Type: application/json\r\nContent-Length: 67000000\r\n\r\n"));
+    const auto answer = socket.answer();
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->status, 401);
+    for (int sent = 0; sent < 60 && socket.send(part);) ++sent;
+  }
+  EXPECT_LT(resident_bytes() - std::min(before, resident_bytes()), 24U << 20);
+  // The wrong type and a path that is not there are told apart from the head, too.
+  net::test::RawSocket typed(served.port());
+  ASSERT_TRUE(
+      typed.send("POST /api/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer secret"
+                 "\r\nContent-Type: text/html\r\nContent-Length: 67000000\r\n\r\n"));
+  EXPECT_EQ(typed.answer()->status, 415);
+  net::test::RawSocket lost(served.port());
+  ASSERT_TRUE(
+      lost.send("POST /api/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 67000000"
+                "\r\n\r\n"));
+  EXPECT_EQ(lost.answer()->status, 404);
+  net::test::RawSocket small(served.port());
+  ASSERT_TRUE(
+      small.send("POST /api/runs/r1/cancel HTTP/1.1\r\nHost: localhost\r\n"
+                 "Authorization: Bearer secret\r\nContent-Length: 67000000\r\n\r\n"));
+  EXPECT_EQ(small.answer()->status, 413);
+}
+
+TEST(Sockets, EveryAnswerTellsBrowsersToLeaveItAlone) {
+  Served served;
+  for (const char* target : {"/livez", "/api/runs", "/nothing", "/api/runs/r9"}) {
+    const auto answer = served.call(Method::kGet, target);
+    EXPECT_EQ(net::find_header(answer.headers, "Content-Security-Policy"),
+              "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+    EXPECT_EQ(net::find_header(answer.headers, "X-Content-Type-Options"), "nosniff");
+    EXPECT_EQ(net::find_header(answer.headers, "X-Frame-Options"), "DENY");
+    EXPECT_EQ(net::find_header(answer.headers, "Referrer-Policy"), "no-referrer");
+    EXPECT_EQ(net::find_header(answer.headers, "Cache-Control"), "no-store");
+  }
 }
 
 TEST(Sockets, LogsAreFollowedToTheirEnd) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "api/call.h"
 #include "tests/api/client.h"
 #include "tests/api/steps.h"
 #include "tests/core/digest.h"
@@ -144,6 +145,75 @@ TEST(Runs, APausedOneHandsOutNothingAndSaysWhy) {
   EXPECT_EQ(client.get("/api/tasks/" + run + "-L0-0/explain").text("/reason"), "run_paused");
   client.post("/api/runs/" + run + "/resume");
   EXPECT_EQ(take(client, worker).task, run + "-L0-0");
+}
+
+TEST(Submit, BeyondAQuotaIs429WithWhatIsUsedUpAndWhenToComeBack) {
+  Client client;
+  client.desk.state->policy.quota.runs = 1;
+  const std::string body = R"({"dag":)" + one_task_dag() + "}";
+  EXPECT_EQ(client.post("/api/runs", body).status, 201);
+  const Answer refused = client.post("/api/runs", body);
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_EQ(refused.code(), "VX-RUN-006");
+  EXPECT_EQ(refused.header("Retry-After"), "10");
+  EXPECT_EQ(refused.text("/detail"),
+            "1 of 1 live runs are in use, and this run needs 1 (quota of the whole controller)");
+  EXPECT_EQ(client.post("/api/runs/r1/cancel").status, 200);
+  EXPECT_EQ(client.post("/api/runs", body).status, 201);
+}
+
+// A DAG of more than `bytes` bytes.
+std::string large_dag(std::size_t bytes) {
+  std::string dag = one_task_dag();
+  dag.insert(dag.size() - 1, std::string(bytes, ' '));
+  return dag;
+}
+
+TEST(Documents, LargeOnesAreReadInTheTurnOfTheirClient) {
+  Client client;
+  const std::string dag = large_dag(kQuickBytes);
+  EXPECT_EQ(client.post("/api/dags/validate", one_task_dag()).status, 200);
+  EXPECT_TRUE(client.desk.turns.empty()) << "a small one is read where it arrives";
+  EXPECT_EQ(client.post("/api/dags/validate", dag).status, 200);
+  EXPECT_EQ(client.post("/api/runs", R"({"dag":)" + dag + "}").status, 201);
+  EXPECT_EQ(client.put("/api/dags/one", dag).status, 201);
+  ASSERT_GE(client.desk.turns.size(), 4U);
+  for (const auto& turn : client.desk.turns) {
+    EXPECT_EQ(turn.client, "@127.0.0.1");
+    EXPECT_FALSE(turn.of_worker);
+  }
+}
+
+TEST(Documents, OfWorkersHaveATurnOfTheirOwn) {
+  Client client;
+  Worker worker = join(client, "w");
+  const std::string padding(kQuickWorkerBytes, ' ');
+  EXPECT_EQ(sync(client, worker, padding, 0).status, 200);
+  ASSERT_EQ(client.desk.turns.size(), 1U);
+  EXPECT_TRUE(client.desk.turns[0].of_worker);
+}
+
+TEST(Documents, TooManyAreRefusedWithRetryAfter) {
+  Client client;
+  client.desk.documents_full = true;
+  const std::string dag = large_dag(kQuickBytes);
+  for (const Answer& answer :
+       {client.post("/api/dags/validate", dag), client.post("/api/runs", R"({"dag":)" + dag + "}"),
+        client.put("/api/dags/one", dag)}) {
+    EXPECT_EQ(answer.status, 503);
+    EXPECT_EQ(answer.code(), "VX-CTL-002");
+    EXPECT_EQ(answer.header("Retry-After"), "1");
+  }
+  EXPECT_EQ(client.get("/api/runs").at("/runs").as_array().size(), 0U);
+}
+
+TEST(Documents, HaveTheSizeOfTheirRoute) {
+  Client client;
+  const std::string much(65 * 1024, ' ');
+  EXPECT_EQ(client.post("/api/tokens", much).code(), "VX-REQ-007");
+  EXPECT_EQ(client.post("/api/runs/r1/cancel", much).code(), "VX-REQ-007");
+  EXPECT_EQ(client.post("/api/workers", std::string(5U << 20, ' ')).code(), "VX-REQ-007");
+  EXPECT_NE(client.post("/api/dags/validate", std::string(5U << 20, ' ')).code(), "VX-REQ-007");
 }
 
 }  // namespace

@@ -65,6 +65,32 @@ TEST(Webhooks, ATryThatFailsIsAnAnswerAndNoError) {
   EXPECT_EQ(tried.number("/took_ms"), 3);
 }
 
+TEST(Webhooks, ReachOnlyPublicAddressesUnlessOthersAreAllowed) {
+  Client client;
+  const auto create = [&](const std::string& host) {
+    static int number = 0;
+    return client.post("/api/webhooks", "{\"name\":\"w" + std::to_string(++number) +
+                                            "\",\"url\":\"http://" + host + "/in\"}");
+  };
+  for (const char* host :
+       {"127.0.0.1", "127.9.9.9:8080", "localhost", "LOCALHOST:1", "10.1.2.3", "172.16.0.1",
+        "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "[::1]", "[::ffff:127.0.0.1]",
+        "[fe80::1]", "[fd00::1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[::]"}) {
+    const Answer refused = create(host);
+    EXPECT_EQ(refused.status, 422) << host;
+    EXPECT_EQ(refused.code(), "VX-HOOK-003") << host << refused.body;
+  }
+  for (const char* host : {"93.184.216.34", "[2606:4700::1111]", "ci.example.org", "172.32.0.1"}) {
+    EXPECT_EQ(create(host).status, 201) << host;
+  }
+  client.desk.edit_settings().webhook_networks = "10.1.0.0/16, ::1, 127.0.0.1";
+  for (const char* host : {"10.1.2.3", "[::1]", "localhost", "[::ffff:127.0.0.1]"}) {
+    EXPECT_EQ(create(host).status, 201) << host;
+  }
+  EXPECT_EQ(create("10.2.0.1").status, 422);
+  EXPECT_EQ(create("127.0.0.2").status, 422);
+}
+
 // The secret, message and signature of the example in the specification of Standard Webhooks.
 TEST(WebhookSecret, SignsAsTheSpecificationDoes) {
   EXPECT_EQ(sign_webhook("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",

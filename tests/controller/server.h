@@ -32,6 +32,7 @@ class TestServer {
   void start_without_waiting();
   void stop();
   void again() { stop(), start(); }
+  void set_flags(std::vector<std::string> flags) { options_.flags = std::move(flags); }
 
   net::Endpoint endpoint() const;
   const std::string& folder() const { return folder_.path(); }

@@ -50,6 +50,11 @@ class Mailbox {
   std::thread thread_;
 };
 
+// Receivers of tests are on loopback, which webhooks may not reach by themselves.
+TestServer::Options reaching_loopback() {
+  return {.flags = {"--tuning=testing", "--controller.webhook-networks=127.0.0.1"}};
+}
+
 std::string make(TestServer& server, Mailbox& box, const std::string& more = {}) {
   const auto made = server.post(
       "/api/webhooks", fmt::format(R"({{"name":"ci","url":"{}"{}}})", box.receiver().url(), more));
@@ -72,7 +77,7 @@ void finish_one(TestWorker& worker, const char* how, const std::string& more = {
 constexpr const char* kOneTry = R"({"a":{"run":["true"],"retry":{"max":0}}})";
 
 TEST(WebhooksOfAController, A09_EveryEndOfARunIsToldWithTheRun) {
-  TestServer server;
+  TestServer server(reaching_loopback());
   Mailbox box;
   make(server, box);
   TestWorker worker(server, "w1");
@@ -100,7 +105,7 @@ TEST(WebhooksOfAController, A09_EveryEndOfARunIsToldWithTheRun) {
 }
 
 TEST(WebhooksOfAController, AnEndWhileTheReceiverIsAwayIsToldByTheNextController) {
-  TestServer server;
+  TestServer server(reaching_loopback());
   Mailbox box;
   box.receiver().answer_with({503});
   make(server, box);
@@ -115,7 +120,7 @@ TEST(WebhooksOfAController, AnEndWhileTheReceiverIsAwayIsToldByTheNextController
 }
 
 TEST(WebhooksOfAController, OnlyRunsOfTheDagThatWasNamedAreTold) {
-  TestServer server;
+  TestServer server(reaching_loopback());
   Mailbox box;
   make(server, box, R"(,"dag":"mine","kinds":["task_complete"])");
   TestWorker worker(server, "w1");
@@ -129,7 +134,7 @@ TEST(WebhooksOfAController, OnlyRunsOfTheDagThatWasNamedAreTold) {
 }
 
 TEST(WebhooksOfAController, ATestMessageIsToldAtOnceAndTheOutcomeAnswered) {
-  TestServer server;
+  TestServer server(reaching_loopback());
   Mailbox box;
   make(server, box);
   const auto tried = server.post("/api/webhooks/ci/test");
@@ -140,6 +145,20 @@ TEST(WebhooksOfAController, ATestMessageIsToldAtOnceAndTheOutcomeAnswered) {
   const auto refused = server.post("/api/webhooks/ci/test");
   EXPECT_FALSE(refused.body.at("taken").as_bool());
   EXPECT_EQ(text_at(refused.body, "/trouble"), "it answered 401");
+}
+
+TEST(Webhooks, OneThatIsNoLongerAllowedReachesNobody) {
+  TestServer server(reaching_loopback());
+  Mailbox box;
+  make(server, box);
+  server.stop();
+  server.set_flags({"--tuning=testing"});
+  server.start();
+  const auto tried = server.post("/api/webhooks/ci/test");
+  EXPECT_EQ(tried.body.at("taken").as_bool(), false);
+  EXPECT_THAT(std::string(tried.body.at("trouble").as_string()),
+              testing::HasSubstr("controller.webhook_networks"));
+  EXPECT_TRUE(box.receiver().told().empty());
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ end_all() {
   rm -rf "$tls"
   finish
 }
-begin "$(realpath "$1")"
+begin "$(realpath "$1")" --controller.webhook-networks=127.0.0.1,::1
 trap end_all EXIT
 export VORTEX_SERVER="$url" IN="$folder/in" DEAF="$folder/deaf"
 mkdir "$IN"
@@ -69,8 +69,8 @@ secure="https://localhost:$port"
 grep -q '^whsec_' "$folder/secret" || fail "no secret: $(cat "$folder/secret")"
 "$vortex" webhooks test ci | grep -q '^The receiver accepted the test message: 204' || fail "the test message was not taken"
 
-# A worker that reaches the controller through TLS.
-setsid "$vortex" worker --server "$secure" --name "w$controller_port" --slots 2 --tuning=testing \
+# A worker that reaches the controller through TLS, and tasks that do so by what they inherit.
+setsid env -C "$tls" SSL_CERT_FILE=trusted.pem "$vortex" worker --server "$secure" --name "w$controller_port" --slots 2 --tuning=testing \
   --state-dir "$folder/state" --work-dir "$folder/work" 2>"$folder/worker.log" &
 started+=("$!")
 "$vortex" exec --server "$secure" -q -- true || fail "no command through TLS"
@@ -86,6 +86,17 @@ expected="v1,$(printf '%s.%s.%s' "$(basename "$message")" "$(jq -r .time "$messa
   openssl dgst -sha256 -mac HMAC -macopt "hexkey:$key" -binary | base64)"
 [[ "$(jq -r .signature "$message")" == "$expected" ]] || fail "the signature is not $expected: $(cat "$message")"
 
+"$vortex" exec -q -- env -u VORTEX_SERVER bash -c 'echo "$VORTEX_URL"; "$0" fence check && echo held' "$vortex" \
+  >"$folder/said" 2>&1 || fail "no fence check through TLS: $(cat "$folder/said")"
+[[ "$(cat "$folder/said")" == "$secure"$'\n'held ]] || fail "tasks are given $(cat "$folder/said")"
+# A token is never sent in clear: to nobody, so that this needs no answer.
+echo secret >"$folder/token"
+code=0
+env -u VORTEX_SERVER VORTEX_TASK_ID=r1-L0-0 VORTEX_EPOCH=1 VORTEX_URL=http://192.0.2.1:9 \
+  "$vortex" --token-file "$folder/token" --timeout 5s fence check 2>"$folder/said" || code=$?
+[[ "$code" == 4 ]] && grep -q 'not sending the token to http://192.0.2.1:9 in clear text' "$folder/said" ||
+  fail "a token in clear: exit $code: $(cat "$folder/said")"
+
 # The receiver refuses, the controller is killed, the run ends: it is told in the end.
 touch "$DEAF"
 "$vortex" exec -q -- false 2>/dev/null && fail "false succeeded"
@@ -100,7 +111,7 @@ port="$controller_port"
 start
 eventually told "$run"
 [[ "$(jq -r .body "$message" | jq -r .data.run.state)" == Failed ]] || fail "told: $(cat "$message")"
-well() { [[ "$("$vortex" webhooks show ci -o json | jq -c '[.trouble, .delivered, .given_up, .missed]')" == '[null,2,0,0]' ]]; }
+well() { [[ "$("$vortex" webhooks show ci -o json | jq -c '[.trouble, .delivered, .given_up, .missed]')" == '[null,3,0,0]' ]]; }
 eventually well
 
 # Certificates that are not trusted, or of somebody else.

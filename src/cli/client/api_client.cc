@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/file_text.h"
+#include "net/socket.h"
 
 namespace vortex::cli {
 namespace {
@@ -317,12 +318,6 @@ void ApiClient::try_next_server() {
   idle_.clear();
 }
 
-std::string ApiClient::server() const {
-  const net::Endpoint& endpoint = config_.servers[current_];
-  const char* scheme = endpoint.tls ? "https" : "http";
-  const bool v6 = endpoint.host.contains(':');
-  return v6 ? fmt::format("{}://[{}]:{}", scheme, endpoint.host, endpoint.port)
-            : fmt::format("{}://{}:{}", scheme, endpoint.host, endpoint.port);
-}
+std::string ApiClient::server() const { return net::url_of(config_.servers[current_]); }
 
 }  // namespace vortex::cli

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -23,12 +25,17 @@ struct Options {
   bool offline = false;
 };
 
-std::expected<void, store::Error> write_row(const std::string& path, const TokenRow& row) {
-  store::SqliteOptions options;
-  options.path = path;
-  auto store = store::open_sqlite(options);
-  if (!store) return std::unexpected(store.error());
-  store::Writer& writer = (*store)->writer();
+std::expected<bool, store::Error> exists(store::Store& store, const std::string& name) {
+  auto reader = store.reader();
+  if (!reader) return std::unexpected(reader.error());
+  const auto rows = (*reader)->tokens();
+  if (!rows) return std::unexpected(rows.error());
+  return std::ranges::any_of(*rows,
+                             [&](const TokenRow& row) { return row.name == name && !row.revoked; });
+}
+
+std::expected<void, store::Error> write_row(store::Store& store, const TokenRow& row) {
+  store::Writer& writer = store.writer();
   const auto won = writer.acquire(ControllerId("vortex-tokens"), seconds(10));
   if (!won) return std::unexpected(won.error());
   const auto* lead = std::get_if<store::Won>(&*won);
@@ -47,10 +54,25 @@ std::expected<void, store::Error> write_row(const std::string& path, const Token
 ExitCode create_offline(Context& context, const Options& options, Role role) {
   const auto loaded = load(context);
   if (!loaded) return ExitCode::kInvalid;
+  constexpr std::string_view kHelp = "omit --offline while a controller is running";
+  store::SqliteOptions file;
+  file.path = loaded->settings.database.path;
+  auto store = store::open_sqlite(file);
+  const auto known =
+      store ? exists(**store, options.name) : std::unexpected(std::move(store.error()));
+  if (!known) {
+    complain(known.error().detail, kHelp);
+    return ExitCode::kFailed;
+  }
+  if (*known) {
+    complain(fmt::format("a token '{}' already exists", options.name),
+             "revoke it first or choose another name");
+    return ExitCode::kConflict;
+  }
   const std::string secret = api::mint_token();
   const TokenRow row{options.name, role, api::hash_token(secret), wall_clock_now(), false};
-  if (const auto done = write_row(loaded->settings.database.path, row); !done) {
-    complain(done.error().detail, "omit --offline while a controller is running");
+  if (const auto done = write_row(**store, row); !done) {
+    complain(done.error().detail, kHelp);
     return ExitCode::kFailed;
   }
   talk(fmt::format("Token '{}' with role {}; it is shown only once and stored as a hash",
@@ -59,7 +81,7 @@ ExitCode create_offline(Context& context, const Options& options, Role role) {
   return ExitCode::kOk;
 }
 
-constexpr ListColumn kColumns[] = {
+constexpr ListColumn kTokenColumns[] = {
     {"NAME", [](const boost::json::object& o, const Look&) { return plain_cell(o, "name"); }},
     {"ROLE", [](const boost::json::object& o, const Look&) { return plain_cell(o, "role"); }},
     {"STATE",
@@ -70,8 +92,9 @@ constexpr ListColumn kColumns[] = {
     {"CREATED",
      [](const boost::json::object& o, const Look& l) { return time_cell(o, "created_at", l); }},
 };
-constexpr Listing kTokens{
-    "tokens", "tokens", [](const boost::json::object& o) { return text_at(o, "name"); }, kColumns};
+constexpr Listing kTokens{"tokens", "tokens",
+                          [](const boost::json::object& o) { return text_at(o, "name"); },
+                          kTokenColumns};
 
 ExitCode create(Context& context, const Options& options) {
   const auto role = from_text<Role>(options.role);

@@ -19,7 +19,7 @@ namespace {
 
 using boost::json::object;
 
-struct Options {
+struct WebhookOptions {
   std::string name;
   std::string url;
   std::vector<std::string> kinds;
@@ -43,7 +43,7 @@ std::string kinds_of(const object& webhook) {
 
 std::string name_of(const object& webhook) { return text_at(webhook, "name"); }
 
-constexpr ListColumn kColumns[] = {
+constexpr ListColumn kWebhookColumns[] = {
     {"NAME", [](const object& o, const Look&) { return plain_cell(o, "name"); }},
     {"STATE", state_of},
     {"DELIVERED", [](const object& o, const Look&) { return plain_cell(o, "delivered"); },
@@ -54,11 +54,11 @@ constexpr ListColumn kColumns[] = {
     {"URL", [](const object& o, const Look&) { return plain_cell(o, "url"); }, Align::kLeft,
      Shown::kAlways, Shrinks::kMay},
 };
-constexpr Listing kWebhooks{"webhooks", "webhooks", name_of, kColumns};
+constexpr Listing kWebhooks{"webhooks", "webhooks", name_of, kWebhookColumns};
 
 std::string path_of(const std::string& name) { return "/api/webhooks/" + escaped(name); }
 
-std::string record_of(const object& o, const Look& look) {
+std::string webhook_record(const object& o, const Look& look) {
   Record record;
   const Cell state = state_of(o, look);
   record.add("webhook", name_of(o)).add("state", state.text, state.tone);
@@ -75,7 +75,7 @@ std::string record_of(const object& o, const Look& look) {
   return record.text(look);
 }
 
-ExitCode create(const Context& context, const Options& options) {
+ExitCode create(const Context& context, const WebhookOptions& options) {
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
   object body{{"name", options.name}, {"url", options.url}};
@@ -95,13 +95,13 @@ ExitCode create(const Context& context, const Options& options) {
   return show_one(context, made->json, {options.name, text_at(made->object(), "secret") + "\n"});
 }
 
-ExitCode show(const Context& context, const std::string& name) {
+ExitCode show_webhook(const Context& context, const std::string& name) {
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
   const auto found = (*api)->get(path_of(name));
   if (!found) return report(found.error());
   const Look look = look_at(context, STDOUT_FILENO);
-  return show_one(context, found->json, {name, record_of(found->object(), look)});
+  return show_one(context, found->json, {name, webhook_record(found->object(), look)});
 }
 
 ExitCode try_out(const Context& context, const std::string& name) {
@@ -130,7 +130,8 @@ ExitCode erase(const Context& context, const std::string& name) {
   return act(context, **api, {std::move(request), name, fmt::format("Webhook {} deleted", name)});
 }
 
-void add_create(CommandSpec webhooks, const std::shared_ptr<Options>& options, Command& chosen) {
+void add_create(CommandSpec webhooks, const std::shared_ptr<WebhookOptions>& options,
+                Command& chosen) {
   CommandSpec make =
       webhooks.command("create", "Send events to a URL; the secret is shown only once");
   make.option("name", options->name, "Name of the webhook").required();
@@ -156,7 +157,7 @@ void add_webhooks(CommandSpec app, Command& chosen) {
       app.command("webhooks", "Manage webhooks: get notified when runs end").group(kOperate);
   webhooks.needs_command();
   webhooks.example("vortex webhooks create ci https://ci.example.org/vortex");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WebhookOptions>();
   add_create(webhooks, options, chosen);
   CommandSpec all = webhooks.command("list", "List webhooks and their status");
   all.example("vortex webhooks list");
@@ -168,7 +169,8 @@ void add_webhooks(CommandSpec app, Command& chosen) {
     command.example(example);
     command.on_chosen(chosen, [options, run](Context& c) { return run(c, options->name); });
   };
-  one("show", "Show a webhook, its progress and its problems", "vortex webhooks show ci", show);
+  one("show", "Show a webhook, its progress and its problems", "vortex webhooks show ci",
+      show_webhook);
   one("test", "Send one test event now", "vortex webhooks test ci", try_out);
   one("delete", "Delete a webhook", "vortex webhooks delete ci --yes", erase);
 }
