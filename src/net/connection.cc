@@ -309,9 +309,9 @@ Response Connection::complaint(const Refusal& why) const {
   return response;
 }
 
-// Closing a socket that holds unread bytes resets it, and the reset overtakes the answer. Whoever sends
-// more than is worth reading is held back by the full socket instead, for as long as it may take to read
-// the answer.
+// Closing a socket that holds unread bytes resets it, and the reset overtakes the answer. Whoever
+// sends more than is worth reading is held back by the full socket instead, for as long as it may
+// take to read the answer.
 asio::awaitable<void> Connection::linger() {
   boost::system::error_code ec;
   socket_.shutdown(Socket::shutdown_send, ec);
@@ -324,7 +324,8 @@ asio::awaitable<void> Connection::linger() {
     total += in_.bytes().size();
   }
   in_.clear();
-  const auto [gone] = co_await socket_.async_wait(Socket::wait_error, asio::as_tuple(asio::deferred));
+  const auto [gone] =
+      co_await socket_.async_wait(Socket::wait_error, asio::as_tuple(asio::deferred));
   static_cast<void>(gone);  // the other end left, or the time is up
 }
 
