@@ -20,6 +20,8 @@ _TIMES, _ROOM = 6, 3
 _WALL = 900
 # A hang shows in the first tests or cases already, and short stretches have short limits.
 _STRETCHES = [5, 20, 75]
+# How many of the latest killers in the same file are tried before anything else.
+_KILLERS = 6
 
 
 def stretches(of):
@@ -29,6 +31,23 @@ def stretches(of):
         if at < len(of):
             yield of[at:at + size]
         at += size
+
+
+class Killers:
+    """What killed mutants of the same file lately: it mostly kills their neighbours too."""
+
+    def __init__(self):
+        self.latest = {}  # file -> killers, the latest last
+
+    def note(self, file, killer):
+        known = [k for k in self.latest.get(file, []) if k != killer]
+        self.latest[file] = [*known, killer][-4 * _KILLERS:]
+
+    def first(self, file, reached):
+        """What is to be tried first, and the rest."""
+        known = set(reached)
+        likely = [k for k in reversed(self.latest.get(file, [])) if k in known][:_KILLERS]
+        return likely, [r for r in reached if r not in likely]
 
 
 @dataclass
@@ -82,6 +101,7 @@ class Programs:
         self.cases = {}  # position -> seconds
         self.reached_by_tests = {}  # mutant -> names of tests
         self.reached_by_cases = {}
+        self.killer_tests, self.killer_cases = Killers(), Killers()
 
     def hunt(self, cases):
         return [self.build.path(self.simulator), "--hunt", self.seeds, "--cases", ",".join(map(str, cases))]
@@ -123,38 +143,49 @@ class Programs:
 
     def judge_by_tests(self, mutant):
         """Who kills it, or an empty text."""
-        by_program = {}
-        for entry in self.reached_by_tests.get(mutant, []):
-            by_program.setdefault(entry.split()[0], []).append(entry)
-        for program, entries in by_program.items():
-            # Quick ones first: most mutants need no more.
-            entries.sort(key=self.tests.get)
-            for some in stretches(entries):
-                killer = self._run_tests(program, some, mutant)
-                if killer:
-                    return killer
+        likely, rest = self.killer_tests.first(mutant.file, self.reached_by_tests.get(mutant.id, []))
+        # Then quick ones: most mutants need no more.
+        for entries in (likely, sorted(rest, key=self.tests.get)):
+            by_program = {}
+            for entry in entries:
+                by_program.setdefault(entry.split()[0], []).append(entry)
+            for program, ours in by_program.items():
+                for some in stretches(ours):
+                    killer = self._run_tests(program, some, mutant)
+                    if killer:
+                        return killer
         return ""
 
     def _run_tests(self, program, entries, mutant):
         names = ":".join(e.split()[1] for e in entries)
         ran = run([self.build.path(program), f"--gtest_filter={names}", "--gtest_fail_fast"],
-                  sum(self.tests[e] for e in entries), mutant)
+                  sum(self.tests[e] for e in entries), mutant.id)
         if ran.code == 0:
             return ""
-        return f"{failed_test(ran.output) or program}{_how(ran.code)}"
+        name = failed_test(ran.output)
+        if name:
+            self.killer_tests.note(mutant.file, f"{program} {name}")
+        return f"{name or program}{_how(ran.code)}"
 
     def judge_by_simulator(self, mutant):
-        for now in stretches(self.reached_by_cases.get(mutant, [])):
-            ran = run(self.hunt(now), sum(self.cases[n] for n in now), mutant)
+        likely, rest = self.killer_cases.first(mutant.file, self.reached_by_cases.get(mutant.id, []))
+        for now in [*stretches(likely), *stretches(rest)]:
+            ran = run(self.hunt(now), sum(self.cases[n] for n in now), mutant.id)
             if ran.code == 0:
                 continue
             found = [line for line in ran.output.splitlines() if line.startswith("tried=")]
             if ran.code == 1 and found:
+                self.killer_cases.note(mutant.file, now[_tried(found[-1], len(now)) - 1])
                 return found[-1].split("found=", 1)[1]
             if ran.code > 0:
                 raise RuntimeError(f"the simulator cannot be run: {ran.output[-2000:]}")
             return f"case {now[0]} or after{_how(ran.code)}"
         return ""
+
+
+def _tried(line, most):
+    """How many cases were run, the one that found it being the last."""
+    return min(int(line.split()[0].removeprefix("tried=")), most)
 
 
 def _how(code):
