@@ -225,6 +225,16 @@ TEST_F(BrakeTest, ALostWorkerCountsForTheSizeOfTheFleetToo) {
   ignore_everything_from_here();
 }
 
+TEST_F(BrakeTest, DeathsThatWereProvedRaiseNoDoubt) {
+  fleet(6);
+  for (const char* name : {"w0", "w1", "w2"}) kill(hands.at(name));
+  last_word("w3");
+  advance(policy.worker_lease);
+  EXPECT_EQ(offline(), 4u) << "one of the three that are left was silent";
+  EXPECT_EQ(count(EventKind::kBrakeEngaged), 0u);
+  ignore_everything_from_here();
+}
+
 TEST_F(BrakeTest, WhoWasLostAndCameBackIsCountedOnce) {
   fleet(5);
   last_word("w0");

@@ -61,6 +61,19 @@ TEST_F(Load, ABackoffGoesOnWhereItWas) {
   complete(w, take_assignment(w));
 }
 
+TEST_F(Load, WhatWaitsKeepsItsTurn) {
+  const RunId first = submit({mapped("m", range(1, 3))});
+  const RunId second = submit({mapped("m", range(1, 2))});
+  reload();
+  Hand& w = join("w");
+  const TaskId turns[] = {{first, 0}, {first, 1}, {first, 2}, {second, 0}, {second, 1}};
+  for (const TaskId& turn : turns) {
+    const Attempt next = take_assignment(w);
+    EXPECT_EQ(next.task, turn);
+    complete(w, next);
+  }
+}
+
 TEST_F(Load, ALimitOfParallelTasksHoldsWhateverOrderTheRowsAreIn) {
   Hand& w = join("w", 4);
   NodeSpec m = mapped("m", range(1, 3));
