@@ -14,7 +14,7 @@ namespace vortex::api {
 
 namespace {
 
-constexpr std::uint64_t kNumberMax = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kQueryNumberMax = std::numeric_limits<std::int64_t>::max();
 
 std::optional<std::uint64_t> parse_number(std::string_view text) {
   std::uint64_t number = 0;
@@ -40,7 +40,7 @@ std::uint64_t QueryReader::number(std::string_view name, Bounds bounds) {
 
 std::optional<std::uint64_t> QueryReader::number(std::string_view name) {
   if (!has(name)) return std::nullopt;
-  return number(name, {0, 0, kNumberMax});
+  return number(name, {0, 0, kQueryNumberMax});
 }
 
 bool QueryReader::flag(std::string_view name) {

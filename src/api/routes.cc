@@ -58,7 +58,7 @@ constexpr QueryParam kHolder[] = {
 constexpr QueryParam kPiece[] = {
     {"upload", Type::kInteger, "from the assignment (checkpoint_upload)", {}, true},
     {"offset", Type::kInteger, "where the piece starts"}};
-constexpr QueryParam kFence[] = {{"epoch", Type::kInteger, "VORTEX_EPOCH of the task", {}, true}};
+constexpr QueryParam kFenceQuery[] = {{"epoch", Type::kInteger, "VORTEX_EPOCH of the task", {}, true}};
 constexpr QueryParam kLetters[] = {
     {"state", Type::kText, "only dead letters in this state", words_of<DeadLetterState>()},
     {"run", Type::kText, "only dead letters of this run"},
@@ -153,7 +153,7 @@ constexpr Route kWorkRoutes[] = {
                  "otherwise 409",
                  "Fence", check_fence),
             Method::kGet),
-         kFence),
+         kFenceQuery),
 
     with(get("/api/dead-letters", "list_dead_letters", "List dead letters, newest first",
              "DeadLetterList", list_dead_letters),

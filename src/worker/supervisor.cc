@@ -66,7 +66,7 @@ constexpr std::size_t kTroubleBytesMax = 500;
 constexpr Duration kCleanAgainAfter = millis(2);
 constexpr Duration kLongestWait = seconds(3600);
 // Beyond the time a worker may take to leave; then it is killed.
-constexpr Duration kPatience = seconds(5);
+constexpr Duration kSupervisorPatience = seconds(5);
 constexpr Duration kRemoveLongest = seconds(2);
 
 constexpr SlotRecord::Cell kFirstProcess{.slot = 0, .role = SlotRecord::Role::kRunner};
@@ -447,7 +447,7 @@ void Supervisor::pass_on_signal() {
   const WorkerSettings& worker = options_.worker.settings.worker;
   const Duration allowed =
       leaving_ ? worker.kill_grace : worker.shutdown_timeout + worker.kill_grace;
-  kill_at_ = boot_clock_now() + allowed + kPatience;
+  kill_at_ = boot_clock_now() + allowed + kSupervisorPatience;
   say(LogLevel::kInfo, leaving_ ? "stop requested again: the workers release their running tasks"
                                 : "stopping: the workers finish their running tasks");
   leaving_ = true;

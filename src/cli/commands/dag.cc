@@ -119,7 +119,7 @@ std::string graph_dot(const DagPlan& plan) {
 
 using boost::json::object;
 
-constexpr ListColumn kColumns[] = {
+constexpr ListColumn kDagColumns[] = {
     {"NAME", [](const object& o, const Look&) { return plain_cell(o, "name"); }},
     {"NODES", [](const object& o, const Look&) { return plain_cell(o, "nodes"); }, Align::kRight},
     {"TASKS", [](const object& o, const Look&) { return plain_cell(o, "tasks"); }, Align::kRight},
@@ -128,11 +128,11 @@ constexpr ListColumn kColumns[] = {
      Shown::kWide},
 };
 constexpr Listing kDags{"dags", "DAGs", [](const object& o) { return text_at(o, "name"); },
-                        kColumns};
+                        kDagColumns};
 
 std::string dag_path(const std::string& name) { return "/api/dags/" + escaped(name); }
 
-ExitCode show(const Context& context, const std::string& name) {
+ExitCode show_dag(const Context& context, const std::string& name) {
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
   const auto dag = (*api)->get(dag_path(name));
@@ -243,7 +243,7 @@ ExitCode graph(const Context& context, const GraphOptions& options) {
   return ExitCode::kOk;
 }
 
-void add_list(CommandSpec dag, Command& chosen) {
+void add_dag_list(CommandSpec dag, Command& chosen) {
   CommandSpec list_all = dag.command("list", "List the stored DAGs");
   auto options = std::make_shared<ListOptions>();
   add_list_options(list_all, *options);
@@ -270,12 +270,12 @@ void add_dag(CommandSpec app, Command& chosen) {
   CommandSpec dag = app.command("dag", "Manage stored DAGs").group(kRunThings);
   dag.needs_command();
   dag.example("vortex dag apply nightly.json");
-  add_list(dag, chosen);
+  add_dag_list(dag, chosen);
   auto name = std::make_shared<std::string>();
   CommandSpec one = dag.command("show", "Show a DAG and its graph");
   one.option("name", *name, "Name of the DAG").required();
   one.example("vortex dag show nightly -o json");
-  one.on_chosen(chosen, [name](Context& context) { return show(context, *name); });
+  one.on_chosen(chosen, [name](Context& context) { return show_dag(context, *name); });
   auto paths = std::make_shared<std::vector<std::string>>();
   CommandSpec keep = dag.command("apply", "Store the DAGs in these files under their names");
   keep.option("file", *paths, "DAG files, or directories of them").required();

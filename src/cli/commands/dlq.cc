@@ -38,14 +38,14 @@ constexpr ListColumn kLetterColumns[] = {
 constexpr Listing kLetters{"dead_letters", "dead letters",
                            [](const object& o) { return text_at(o, "task"); }, kLetterColumns};
 
-struct Filter {
+struct LetterFilter {
   ListOptions page;
   std::string state = "open";
   std::string run;
 };
 
 // The filter of a list; `any` stands for every state.
-std::expected<std::string, Failure> target_of(ApiClient& api, const Filter& filter) {
+std::expected<std::string, Failure> target_of(ApiClient& api, const LetterFilter& filter) {
   QueryItems query{{"state", filter.state == "any" ? "" : filter.state}};
   if (!filter.run.empty()) {
     const auto run = find_run(api, filter.run);
@@ -55,7 +55,7 @@ std::expected<std::string, Failure> target_of(ApiClient& api, const Filter& filt
   return with_query("/api/dead-letters", query);
 }
 
-ExitCode list_letters(const Context& context, const Filter& filter) {
+ExitCode list_letters(const Context& context, const LetterFilter& filter) {
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
   const auto target = target_of(**api, filter);
@@ -148,7 +148,7 @@ void add_dlq(CommandSpec app, Command& chosen) {
   CommandSpec dlq = app.command("dlq", "Manage dead letters: tasks that were given up").group(kAct);
   dlq.needs_command();
   dlq.example("vortex dlq list");
-  auto filter = std::make_shared<Filter>();
+  auto filter = std::make_shared<LetterFilter>();
   CommandSpec all = dlq.command("list", "List dead letters, newest first");
   std::vector<std::string> states(words_of<DeadLetterState>().begin(),
                                   words_of<DeadLetterState>().end());

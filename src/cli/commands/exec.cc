@@ -20,7 +20,7 @@
 namespace vortex::cli {
 namespace {
 
-constexpr auto kLookEvery = std::chrono::milliseconds(100);
+constexpr auto kExecLookEvery = std::chrono::milliseconds(100);
 
 constexpr Duration kNoLimit{-1};
 
@@ -75,7 +75,7 @@ ExitCode stream(ApiClient& api, const std::string& task) {
       out.finish();
       return end_of(api, task, state);
     }
-    std::this_thread::sleep_for(kLookEvery);
+    std::this_thread::sleep_for(kExecLookEvery);
   }
 }
 

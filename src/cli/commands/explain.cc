@@ -55,7 +55,7 @@ boost::json::object json_of(const Meaning& meaning) {
   return o;
 }
 
-constexpr ListColumn kColumns[] = {
+constexpr ListColumn kCodeColumns[] = {
     {"CODE", [](const boost::json::object& o, const Look&) { return plain_cell(o, "code"); }},
     {"STATUS", [](const boost::json::object& o, const Look&) { return plain_cell(o, "status"); },
      Align::kRight},
@@ -66,7 +66,8 @@ constexpr ListColumn kColumns[] = {
 };
 constexpr Listing kCodes{
     "codes", "codes",
-    [](const boost::json::object& o) { return std::string(o.at("code").as_string()); }, kColumns};
+    [](const boost::json::object& o) { return std::string(o.at("code").as_string()); },
+    kCodeColumns};
 
 ExitCode list_codes(const Context& context) {
   Fetched all;

@@ -48,7 +48,7 @@ struct GuardOrder {
   }
 }
 
-struct Prepared {
+struct HeldPrepared {
   ExecTexts& texts;
   std::array<int, 2> go;  // a byte comes when the guard knows this process
   int failed;             // errno of exec
@@ -56,7 +56,7 @@ struct Prepared {
   bool in_front;          // gets the terminal
 };
 
-[[noreturn]] void become(const Prepared& prepared) {
+[[noreturn]] void become_held(const HeldPrepared& prepared) {
   begin_child();
   ::signal(SIGPIPE, SIG_DFL);
   ::close(prepared.guard_pipe);
@@ -104,7 +104,7 @@ std::expected<HeldProcess, HeldProcess::StartError> HeldProcess::start(const Set
   if (process.guard_ == 0) guard(orders[0]);
   if (process.guard_ > 0) process.pid_ = ::fork();
   if (process.guard_ > 0 && process.pid_ == 0) {
-    become({texts, go, failed[1], orders[1], process.gave_terminal_});
+    become_held({texts, go, failed[1], orders[1], process.gave_terminal_});
   }
   int why = process.pid_ > 0 ? 0 : errno;
   ::close(orders[0]);

@@ -349,7 +349,7 @@ std::string path_of(const Lease& lease) {
   return fmt::format("/api/leases/{}/{}", escaped(lease.topic), lease.partition);
 }
 
-std::string record_of(const object& o, const Look& look) {
+std::string lease_record(const object& o, const Look& look) {
   Record record;
   const Cell state = state_of_lease(o, look);
   record.add("lease", name_of(o)).add("state", state.text, state.tone);
@@ -363,10 +363,10 @@ ExitCode show_answer(const Context& context, const ApiResult& answer) {
   if (!answer) return report(answer.error());
   const object& o = answer->object();
   const Look look = look_at(context, STDOUT_FILENO);
-  return show_one(context, answer->json, {name_of(o), record_of(o, look)});
+  return show_one(context, answer->json, {name_of(o), lease_record(o, look)});
 }
 
-ExitCode show(const Context& context, const Lease& lease) {
+ExitCode show_lease(const Context& context, const Lease& lease) {
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
   return show_answer(context, (*api)->get(path_of(lease)));
@@ -407,15 +407,15 @@ ExitCode release(const Context& context, const Lease& lease) {
 enum class Needs { kNothing, kAgent, kEpoch };
 using LeaseCommand = ExitCode (*)(const Context&, const Lease&);
 
-struct Verb {
+struct LeaseVerb {
   const char* name;
   const char* help;
   Needs needs;
   LeaseCommand run;
 };
 
-constexpr Verb kVerbs[] = {
-    {"show", "Show the lease of a partition", Needs::kNothing, show},
+constexpr LeaseVerb kLeaseVerbs[] = {
+    {"show", "Show the lease of a partition", Needs::kNothing, show_lease},
     {"acquire", "Acquire a free or expired lease with a new epoch; exit 6 if it is taken",
      Needs::kAgent, acquire},
     {"renew", "Renew a lease; exit 6 if it was lost", Needs::kEpoch, renew},
@@ -424,7 +424,7 @@ constexpr Verb kVerbs[] = {
     {"release", "Release a lease immediately", Needs::kEpoch, release},
 };
 
-void add_verb(CommandSpec leases, Command& chosen, const Verb& verb) {
+void add_verb(CommandSpec leases, Command& chosen, const LeaseVerb& verb) {
   auto lease = std::make_shared<Lease>();
   CommandSpec command = leases.command(verb.name, verb.help);
   command.option("topic", lease->topic, "Topic of the lease").required();
@@ -476,7 +476,7 @@ void add_leases(CommandSpec app, Command& chosen) {
   all.on_chosen(chosen, [topic, page](Context& c) {
     return list(c, kLeases, with_query("/api/leases", {{"topic", *topic}}), *page);
   });
-  for (const Verb& verb : kVerbs) add_verb(leases, chosen, verb);
+  for (const LeaseVerb& verb : kLeaseVerbs) add_verb(leases, chosen, verb);
   add_hold(leases, chosen);
 }
 

@@ -23,7 +23,7 @@ using boost::json::object;
 
 constexpr long kTailPauseNs = 300'000'000;
 // So many errors in a row while following, each already tried several times, and it gives up.
-constexpr int kFaultsMax = 20;
+constexpr int kLogFaultsMax = 20;
 
 struct LogsOptions {
   std::string what;
@@ -172,7 +172,7 @@ std::optional<Failure> Logs::run(const Chosen& chosen, const LinePattern* patter
     if (unread_ || (!fault && (ended_ || !options_.follow))) return std::nullopt;
     const bool gone = fault && fault->exit == ExitCode::kUnreachable;
     faults = fault ? faults + 1 : 0;
-    if (fault && (!gone || !options_.follow || faults > kFaultsMax)) return fault;
+    if (fault && (!gone || !options_.follow || faults > kLogFaultsMax)) return fault;
     const timespec pause{0, kTailPauseNs};
     ::nanosleep(&pause, nullptr);
   }

@@ -18,7 +18,7 @@ namespace {
 using boost::json::object;
 using Texts = std::vector<std::string>;
 
-constexpr ListColumn kColumns[] = {
+constexpr ListColumn kQueueColumns[] = {
     {"QUEUE", [](const object& o, const Look&) { return plain_cell(o, "name"); }},
     {"STATE",
      [](const object& o, const Look& l) {
@@ -32,7 +32,7 @@ constexpr ListColumn kColumns[] = {
     {"OLDEST", [](const object& o, const Look& l) { return time_cell(o, "oldest_ready", l); }},
 };
 constexpr Listing kQueues{"queues", "queues", [](const object& o) { return text_at(o, "name"); },
-                          kColumns};
+                          kQueueColumns};
 
 ExitCode act_on_queues(const Context& context, const char* verb, const Texts& names) {
   const auto api = ApiClient::open(context);

@@ -30,13 +30,13 @@ constexpr ListColumn kRecoveryColumns[] = {
 };
 constexpr Listing kRecoveries{"recoveries", "recoveries", name_by_id, kRecoveryColumns};
 
-struct Filter {
+struct LedgerFilter {
   ListOptions page;
   std::string worker;
   std::string task;
 };
 
-ExitCode list_recoveries(const Context& context, const Filter& filter) {
+ExitCode list_recoveries(const Context& context, const LedgerFilter& filter) {
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
   QueryItems query{{"worker", filter.worker}};
@@ -70,7 +70,7 @@ std::string items_text(const boost::json::array& items, const Look& look) {
   return table.rows() == 0 ? std::string() : "\n" + table.text(look);
 }
 
-ExitCode show(const Context& context, const std::string& id) {
+ExitCode show_recovery(const Context& context, const std::string& id) {
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
   const std::string target = "/api/recoveries/" + escaped(id);
@@ -100,7 +100,7 @@ void add_recoveries(CommandSpec app, Command& chosen) {
           .group(kLook);
   recoveries.needs_command();
   recoveries.example("vortex recoveries list");
-  auto filter = std::make_shared<Filter>();
+  auto filter = std::make_shared<LedgerFilter>();
   CommandSpec all = recoveries.command("list", "List recoveries, newest first");
   all.option("--worker", filter->worker, "Only recoveries of this worker").value_name("ID");
   all.option("--task", filter->task, "Only recoveries of this task").value_name("TASK");
@@ -111,7 +111,7 @@ void add_recoveries(CommandSpec app, Command& chosen) {
   CommandSpec one = recoveries.command("show", "Show a recovery and all of its tasks");
   one.option("recovery", *id, "Number of the recovery").required();
   one.example("vortex recoveries show 3");
-  one.on_chosen(chosen, [id](Context& c) { return show(c, *id); });
+  one.on_chosen(chosen, [id](Context& c) { return show_recovery(c, *id); });
 }
 
 }  // namespace vortex::cli

@@ -31,22 +31,22 @@ namespace {
 using boost::json::object;
 using Texts = std::vector<std::string>;
 
-struct Verb {
+struct RunVerb {
   const char* name;  // also the end of the path
   const char* help;
   const char* done;  // "Run {} paused"
   enum class Danger : bool { kNo, kYes } danger;
 };
 
-constexpr Verb kVerbs[] = {
+constexpr RunVerb kRunVerbs[] = {
     {"cancel", "Cancel runs: stop running tasks and start no more", "Cancelling run {}",
-     Verb::Danger::kYes},
+     RunVerb::Danger::kYes},
     {"pause", "Pause runs: start no more tasks; running ones continue", "Run {} paused",
-     Verb::Danger::kNo},
-    {"resume", "Resume paused runs", "Run {} resumed", Verb::Danger::kNo},
+     RunVerb::Danger::kNo},
+    {"resume", "Resume paused runs", "Run {} resumed", RunVerb::Danger::kNo},
 };
 
-ExitCode act_on_runs(const Context& context, const Verb& verb, const Texts& texts) {
+ExitCode act_on_runs(const Context& context, const RunVerb& verb, const Texts& texts) {
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
   std::vector<Act> acts;
@@ -54,7 +54,7 @@ ExitCode act_on_runs(const Context& context, const Verb& verb, const Texts& text
     const auto run = find_run(**api, text);
     if (!run) return report(run.error());
     const std::string id = text_at(*run, "id");
-    if (verb.danger == Verb::Danger::kYes) {
+    if (verb.danger == RunVerb::Danger::kYes) {
       const auto no =
           confirm(context, fmt::format("{} run {} of {}", verb.name, id, text_at(*run, "dag")));
       if (no) return *no;
@@ -141,7 +141,7 @@ void add_again(CommandSpec runs, Command& chosen) {
 }
 
 void add_run_acts(CommandSpec runs, Command& chosen) {
-  for (const Verb& verb : kVerbs) {
+  for (const RunVerb& verb : kRunVerbs) {
     auto texts = std::make_shared<Texts>();
     CommandSpec command = runs.command(verb.name, verb.help);
     command.option("run", *texts, kRunHelp).required();
@@ -222,7 +222,7 @@ ExitCode list_runs(const Context& context, const RunFilter& filter) {
   return list(context, kRuns, with_query("/api/runs", query), filter.page);
 }
 
-std::string record_of(const object& run, const Look& look) {
+std::string run_record(const object& run, const Look& look) {
   Record record;
   const Cell state = run_state_cell(run, look);
   record.add("run", text_at(run, "id")).add("dag", text_at(run, "dag"));
@@ -253,7 +253,7 @@ ExitCode show_run(const Context& context, const std::string& text) {
   const auto run = find_run(**api, text);
   if (!run) return report(run.error());
   const Look look = look_at(context, STDOUT_FILENO);
-  return show_one(context, *run, {text_at(*run, "id"), record_of(*run, look)});
+  return show_one(context, *run, {text_at(*run, "id"), run_record(*run, look)});
 }
 
 struct Watched {
@@ -269,7 +269,7 @@ ExitCode watch(const Context& context, const Watched& watched) {
   return watch_run(context, **api, text_at(*run, "id"), watched.options);
 }
 
-void add_list(CommandSpec runs, Command& chosen) {
+void add_run_list(CommandSpec runs, Command& chosen) {
   auto filter = std::make_shared<RunFilter>();
   CommandSpec command = runs.command("list", "List runs, newest first");
   command
@@ -311,7 +311,7 @@ void add_runs(CommandSpec app, Command& chosen) {
       app.command("runs", "Manage runs: list, show, watch, wait, cancel, retry").group(kLook);
   runs.needs_command();
   runs.example("vortex runs list\nvortex runs watch @last");
-  add_list(runs, chosen);
+  add_run_list(runs, chosen);
   auto text = std::make_shared<std::string>();
   CommandSpec one = runs.command("show", "Show a run");
   one.option("run", *text, kRunHelp).required();

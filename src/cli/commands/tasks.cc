@@ -25,7 +25,7 @@ using Texts = std::vector<std::string>;
 
 Cell worker_cell(const object& task, const Look& /*look*/) { return plain_cell(task, "worker"); }
 
-constexpr ListColumn kColumns[] = {
+constexpr ListColumn kTaskColumns[] = {
     {"TASK", [](const object& o, const Look&) { return plain_cell(o, "id"); }},
     {"NAME", [](const object& o, const Look&) { return plain_cell(o, "node"); }, Align::kLeft,
      Shown::kAlways, Shrinks::kMay},
@@ -45,9 +45,9 @@ constexpr ListColumn kColumns[] = {
     {"ERROR", [](const object& o, const Look&) { return plain_cell(o, "error_message"); },
      Align::kLeft, Shown::kAlways, Shrinks::kMay},
 };
-constexpr Listing kTasks{"tasks", "tasks", name_by_id, kColumns};
+constexpr Listing kTasks{"tasks", "tasks", name_by_id, kTaskColumns};
 
-struct Filter {
+struct TaskListFilter {
   ListOptions page;
   std::string run;
   std::string state;
@@ -55,7 +55,7 @@ struct Filter {
   std::string worker;
 };
 
-ExitCode list_tasks(const Context& context, const Filter& filter) {
+ExitCode list_tasks(const Context& context, const TaskListFilter& filter) {
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
   std::string run;
@@ -85,7 +85,7 @@ void add_counters(Record& record, const object& task) {
                                   number_at(task, "releases")));
 }
 
-std::string record_of(const object& task, const Look& look) {
+std::string task_record(const object& task, const Look& look) {
   Record record;
   record.add("task", text_at(task, "id")).add("name", text_at(task, "node"));
   record.add("dag", text_at(task, "dag"));
@@ -135,7 +135,7 @@ std::string attempts_of(const object& attempts, const Look& look) {
   return table.rows() == 0 ? std::string() : "\n" + table.text(look);
 }
 
-ExitCode show(const Context& context, const std::string& text) {
+ExitCode show_task(const Context& context, const std::string& text) {
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
   const auto id = find_task(**api, text);
@@ -143,7 +143,7 @@ ExitCode show(const Context& context, const std::string& text) {
   const auto task = (*api)->get("/api/tasks/" + escaped(*id));
   if (!task) return report(task.error());
   const Look look = look_at(context, STDOUT_FILENO);
-  std::string shown = record_of(task->object(), look);
+  std::string shown = task_record(task->object(), look);
   if (const auto tries = (*api)->get(fmt::format("/api/tasks/{}/attempts", escaped(*id)))) {
     shown += attempts_of(tries->object(), look);
   }
@@ -190,8 +190,8 @@ ExitCode act_on_tasks(const Context& context, TaskAct what, const Texts& texts) 
   return act_on_all(context, **api, std::move(acts));
 }
 
-void add_list(CommandSpec tasks, Command& chosen) {
-  auto filter = std::make_shared<Filter>();
+void add_task_list(CommandSpec tasks, Command& chosen) {
+  auto filter = std::make_shared<TaskListFilter>();
   CommandSpec command = tasks.command("list", "List tasks of one run or of all runs");
   command.option("run", filter->run, kRunHelp);
   command
@@ -213,12 +213,12 @@ void add_tasks(CommandSpec app, Command& chosen) {
       app.command("tasks", "Manage tasks: list, show, explain, retry, cancel").group(kLook);
   tasks.needs_command();
   tasks.example("vortex tasks explain @last/resize[3]");
-  add_list(tasks, chosen);
+  add_task_list(tasks, chosen);
   auto text = std::make_shared<std::string>();
   CommandSpec one = tasks.command("show", "Show a task and all of its attempts");
   one.option("task", *text, kTaskHelp).required();
   one.example("vortex tasks show r42-L1-7");
-  one.on_chosen(chosen, [text](Context& c) { return show(c, *text); });
+  one.on_chosen(chosen, [text](Context& c) { return show_task(c, *text); });
   CommandSpec why = tasks.command("explain", "Explain a task's state and what it is waiting for");
   why.option("task", *text, kTaskHelp).required();
   why.example("vortex tasks explain @last/report");

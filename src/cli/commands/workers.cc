@@ -99,7 +99,7 @@ constexpr ListColumn kMachineColumns[] = {
 };
 constexpr Listing kMachines{"machines", "machines", name_by_id, kMachineColumns};
 
-struct Filter {
+struct WorkerListFilter {
   ListOptions page;
   std::string state;
   std::string zone;
@@ -108,7 +108,7 @@ struct Filter {
   bool live = false;
 };
 
-ExitCode list_workers(const Context& context, const Filter& filter) {
+ExitCode list_workers(const Context& context, const WorkerListFilter& filter) {
   if (same_ignoring_case(filter.state, "ACTIVE") && !context.quiet) {
     talk("note: ACTIVE means IDLE or RUNNING");
   }
@@ -131,7 +131,7 @@ std::string blame_of(const object& worker, const Look& look) {
          time_cell(worker, "probation_at", look).text;
 }
 
-std::string record_of(const object& worker, const Look& look) {
+std::string worker_record(const object& worker, const Look& look) {
   Record record;
   const Cell state = state_cell(worker, "state", look);
   const Cell note = note_cell(worker, look);
@@ -182,16 +182,16 @@ Failure with_near_name(ApiClient& api, Failure failure, const std::string& id) {
   return failure;
 }
 
-ExitCode show(const Context& context, const std::string& id) {
+ExitCode show_worker(const Context& context, const std::string& id) {
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
   auto worker = (*api)->get("/api/workers/" + escaped(id));
   if (!worker) return report(with_near_name(**api, std::move(worker.error()), id));
   const Look look = look_at(context, STDOUT_FILENO);
-  return show_one(context, worker->json, {id, record_of(worker->object(), look)});
+  return show_one(context, worker->json, {id, worker_record(worker->object(), look)});
 }
 
-struct Verb {
+struct WorkerVerb {
   const char* name;
   const char* path;
   const char* help;
@@ -200,7 +200,7 @@ struct Verb {
   net::Method method = net::Method::kPost;
 };
 
-constexpr Verb kVerbs[] = {
+constexpr WorkerVerb kWorkerVerbs[] = {
     {"cordon", "cordon", "Cordon workers: assign no more tasks until uncordoned",
      "Worker {} cordoned", ""},
     {"uncordon", "uncordon", "Uncordon workers", "Worker {} uncordoned", ""},
@@ -211,7 +211,7 @@ constexpr Verb kVerbs[] = {
      "delete worker {} and its history", net::Method::kDelete},
 };
 
-ExitCode act_on_workers(const Context& context, const Verb& verb, const Texts& ids) {
+ExitCode act_on_workers(const Context& context, const WorkerVerb& verb, const Texts& ids) {
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
   std::vector<Act> acts;
@@ -288,8 +288,8 @@ void add_drain(CommandSpec workers, Command& chosen) {
   });
 }
 
-void add_list(CommandSpec workers, Command& chosen) {
-  auto filter = std::make_shared<Filter>();
+void add_worker_list(CommandSpec workers, Command& chosen) {
+  auto filter = std::make_shared<WorkerListFilter>();
   CommandSpec command = workers.command("list", "List workers");
   command
       .option("--state", filter->state,
@@ -313,14 +313,14 @@ void add_workers(CommandSpec app, Command& chosen) {
           .group(kAct);
   workers.needs_command();
   workers.example("vortex workers list\nvortex workers drain w1");
-  add_list(workers, chosen);
+  add_worker_list(workers, chosen);
   auto id = std::make_shared<std::string>();
   CommandSpec one = workers.command("show", "Show a worker");
   one.option("worker", *id, "Worker id").required();
   one.example("vortex workers show w1");
-  one.on_chosen(chosen, [id](Context& c) { return show(c, *id); });
+  one.on_chosen(chosen, [id](Context& c) { return show_worker(c, *id); });
   add_drain(workers, chosen);
-  for (const Verb& verb : kVerbs) {
+  for (const WorkerVerb& verb : kWorkerVerbs) {
     auto ids = std::make_shared<Texts>();
     CommandSpec command = workers.command(verb.name, verb.help);
     command.option("worker", *ids, "Worker ids").required();
@@ -348,7 +348,7 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-ExitCode check(const Context& context) {
+ExitCode check_fence(const Context& context) {
   const std::string task = environment("VORTEX_TASK_ID");
   const std::string epoch = environment("VORTEX_EPOCH");
   const std::string url = environment("VORTEX_URL");
@@ -393,7 +393,7 @@ void add_fence(CommandSpec app, Command& chosen) {
   CommandSpec ask = fence.command(
       "check", "Exit 0 while this attempt holds its task, 1 if not, 5 if no controller answers");
   ask.example("vortex fence check && curl -X POST https://example.org/publish");
-  ask.on_chosen(chosen, check);
+  ask.on_chosen(chosen, check_fence);
 }
 
 }  // namespace vortex::cli

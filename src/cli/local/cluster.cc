@@ -18,7 +18,7 @@ namespace {
 
 constexpr Duration kLookAtController = millis(5);
 
-std::string read_file(const std::string& path) {
+std::string read_log(const std::string& path) {
   const std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
@@ -62,7 +62,7 @@ std::expected<void, std::string> ControllerProcess::wait_ready(Duration limit) {
     if (answer && answer->status == 200) return {};
     if (!is_alive()) {
       return std::unexpected("the controller exited:\n" +
-                             read_file(config_.folder + "/controller.log"));
+                             read_log(config_.folder + "/controller.log"));
     }
     std::this_thread::sleep_for(std::chrono::microseconds(kLookAtController.us));
   }
@@ -71,7 +71,7 @@ std::expected<void, std::string> ControllerProcess::wait_ready(Duration limit) {
 
 namespace {
 
-constexpr Duration kLook = millis(10);
+constexpr Duration kClusterLook = millis(10);
 constexpr Duration kReadyLimit = seconds(30);
 constexpr Duration kStopLimit = seconds(120);
 constexpr std::size_t kLastWords = 2'000;
@@ -178,7 +178,7 @@ std::expected<void, std::string> Cluster::wait_for_workers() {
   while (boot_clock_now() < until) {
     if (live_workers(endpoint()) >= wanted) return {};
     if (const std::string wrong = trouble(); !wrong.empty()) return std::unexpected(wrong);
-    std::this_thread::sleep_for(std::chrono::microseconds(kLook.us));
+    std::this_thread::sleep_for(std::chrono::microseconds(kClusterLook.us));
   }
   return std::unexpected("the workers did not start in time:\n" + last_words(supervisor_log(0)));
 }

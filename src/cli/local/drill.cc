@@ -94,7 +94,7 @@ namespace {
 
 constexpr Duration kSettleLimit = seconds(60);
 constexpr Duration kRecoveryLimit = seconds(300);
-constexpr auto kLook = std::chrono::milliseconds(2);
+constexpr auto kDrillLook = std::chrono::milliseconds(2);
 
 std::expected<boost::json::object, std::string> call(const local::Cluster& cluster,
                                                      net::Method method, std::string target,
@@ -210,7 +210,7 @@ std::string Drill::prove_well(const std::string& worker) {
   while (boot_clock_now() < until) {
     const auto now = call(*cluster_, net::Method::kGet, "/api/runs/" + *run);
     if (now && now->at("state").as_string() == "Completed") return {};
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kDrillLook);
   }
   return worker + " did not come back";
 }

@@ -59,7 +59,7 @@ int exit_code_of(int status) {
 namespace vortex::cli::local {
 namespace {
 
-constexpr Duration kLook = millis(5);
+constexpr Duration kProcessLook = millis(5);
 constexpr int kCouldNotExec = 127;
 
 struct Prepared {
@@ -84,7 +84,7 @@ struct Prepared {
   ::_exit(kCouldNotExec);
 }
 
-std::string read_file(const std::string& path) {
+std::string read_proc(const std::string& path) {
   const std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
@@ -146,7 +146,7 @@ int Process::stop(Duration limit) {
 int Process::wait(Duration limit) {
   const Instant until = boot_clock_now() + limit;
   while (is_alive() && boot_clock_now() < until) {
-    std::this_thread::sleep_for(std::chrono::microseconds(kLook.us));
+    std::this_thread::sleep_for(std::chrono::microseconds(kProcessLook.us));
   }
   kill_now();
   return exit_code();
@@ -156,7 +156,7 @@ int Process::exit_code() const { return exit_code_of(status_); }
 
 ProcessUse use_of(pid_t pid) {
   ProcessUse use;
-  const std::string stat = read_file(fmt::format("/proc/{}/stat", pid));
+  const std::string stat = read_proc(fmt::format("/proc/{}/stat", pid));
   const auto after_name = stat.rfind(')');
   if (after_name == std::string::npos) return use;
   std::istringstream fields(stat.substr(after_name + 2));
@@ -166,7 +166,7 @@ ProcessUse use_of(pid_t pid) {
   double system = 0;
   fields >> user >> system;
   use.cpu_seconds = (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
-  const std::string status = read_file(fmt::format("/proc/{}/status", pid));
+  const std::string status = read_proc(fmt::format("/proc/{}/status", pid));
   use.resident_bytes = kib_after(status, "VmRSS:") * 1024;
   use.resident_bytes_max = kib_after(status, "VmHWM:") * 1024;
   return use;
