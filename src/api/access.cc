@@ -80,7 +80,7 @@ std::optional<Trouble> Access::check_place(const net::Request& request) const {
 }
 
 boost::asio::awaitable<std::expected<Caller, Trouble>> Access::admit(const net::Request& request,
-                                                                     Need need) {
+                                                                     Need need, std::string* who) {
   if (policy_.mode == AccessPolicy::Mode::kOpen) co_return Caller{{}, Role::kAdmin, {}};
   const std::string_view secret = secret_of(request.headers);
   if (secret.empty()) {
@@ -88,6 +88,7 @@ boost::asio::awaitable<std::expected<Caller, Trouble>> Access::admit(const net::
     co_return std::unexpected(trouble(Code::kNoToken));
   }
   std::expected<Caller, Trouble> caller = co_await identify(secret);
+  if (caller) *who = caller->name;
   if (need == Need::kAnyone) co_return caller ? std::move(*caller) : Caller{};
   if (caller && !may(caller->role, need)) co_return std::unexpected(too_low(*caller, need));
   co_return caller;

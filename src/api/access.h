@@ -56,8 +56,9 @@ class Access {
 
   // Host and Origin.
   std::optional<Trouble> check_place(const net::Request& request) const;
+  // `who` becomes the name of the caller's token, also when it is not let in.
   boost::asio::awaitable<std::expected<Caller, Trouble>> admit(const net::Request& request,
-                                                               Need need);
+                                                               Need need, std::string* who);
   // Whether the caller's token is still good; what is known of it is at most a second old. For
   // streams, which outlive the check at their start.
   boost::asio::awaitable<bool> still_admits(Caller caller);

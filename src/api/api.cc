@@ -10,6 +10,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "api/call.h"
 #include "base/clock.h"
@@ -93,6 +94,7 @@ net::Response options_answer(const std::string& allow) {
 Api::Api(Backend& backend, AccessPolicy policy, net::Handler pages)
     : backend_(backend),
       access_(backend, std::move(policy)),
+      audit_(backend),
       router_(all_routes()),
       pages_(std::move(pages)),
       bodies_max_(at_least_one_body(backend, &ControllerSettings::body_budget_mib)),
@@ -127,26 +129,61 @@ net::Complain Api::complain() {
 boost::asio::awaitable<net::Response> Api::serve(net::Exchange& exchange) {
   const std::string request_id = request_id_for(exchange.request());
   Outcome outcome = std::unexpected(Trouble{});
+  Trail trail;
   try {
-    outcome = co_await answer(exchange, request_id);
+    outcome = co_await answer(exchange, request_id, trail);
   } catch (const std::exception& error) {
     // Of the libraries below; nothing of ours throws.
     outcome = std::unexpected(trouble(Code::kInternal, error.what()));
   }
+  co_await record(std::as_const(exchange).request(), std::move(trail), outcome);
   net::Response response =
       outcome ? *std::move(outcome) : write_problem(outcome.error(), request_id);
   response.headers.emplace_back("X-Request-Id", request_id);
   co_return response;
 }
 
-boost::asio::awaitable<Outcome> Api::answer(net::Exchange& exchange,
-                                            const std::string& request_id) {
+// Everything that was to change something, and everything that was refused. Reads are not recorded,
+// nor what workers say all day.
+boost::asio::awaitable<void> Api::record(const net::Request& request, Trail trail,
+                                         const Outcome& outcome) {
+  AuditRow entry;
+  if (outcome) {
+    entry.status = static_cast<std::uint32_t>(outcome->status);
+  } else {
+    const CodeInfo& code = about(outcome.error().code);
+    const int status = outcome.error().status;
+    entry.status = static_cast<std::uint32_t>(status == 0 ? code.status : status);
+    entry.code = code.text;
+  }
+  const Route* route = trail.route;
+  const bool refused = entry.status == 401 || entry.status == 403;
+  const bool changes = route != nullptr && route->method != net::Method::kGet &&
+                       route->need != Need::kViewer && !route->quiet;
+  if (!refused && !changes) co_return;
+  entry.who = std::move(trail.who);
+  entry.address = host_of(request.peer);
+  if (route != nullptr) entry.operation = route->id;
+  entry.target = std::move(trail.target);
+  const bool of_operator =
+      changes && (route->need == Need::kOperator || route->need == Need::kAdmin);
+  if (outcome && of_operator) {
+    co_await audit_.write_now(std::move(entry));
+  } else {
+    audit_.note(std::move(entry));
+  }
+}
+
+boost::asio::awaitable<Outcome> Api::answer(net::Exchange& exchange, const std::string& request_id,
+                                            Trail& trail) {
   const net::Request& request = std::as_const(exchange).request();
   if (auto wrong = access_.check_place(request)) co_return std::unexpected(*std::move(wrong));
   Match match = router_.find(request.method, request.segments);
   if (match.route == nullptr) co_return co_await answer_unrouted(exchange, std::move(match));
   const Route& route = *match.route;
-  std::expected<Caller, Trouble> caller = co_await access_.admit(request, route.need);
+  trail.route = &route;
+  trail.target = fmt::format("{}", fmt::join(match.parameters, "/"));
+  std::expected<Caller, Trouble> caller = co_await access_.admit(request, route.need, &trail.who);
   if (!caller) co_return std::unexpected(std::move(caller.error()));
   if (auto wrong = check_type(route, request)) co_return std::unexpected(*std::move(wrong));
   if (auto wrong = check_query(route, request)) co_return std::unexpected(*std::move(wrong));
@@ -162,8 +199,10 @@ boost::asio::awaitable<Outcome> Api::answer(net::Exchange& exchange,
             request_id,
             std::move(match.parameters),
             request.method == net::Method::kHead,
-            route.need == Need::kWorker};
+            route.need == Need::kWorker,
+            audit_};
   Outcome outcome = co_await route.handle(call);
+  if (!call.subject.empty()) trail.target = std::move(call.subject);
   co_return outcome;
 }
 

@@ -16,6 +16,7 @@
 #include <unordered_map>
 
 #include "api/access.h"
+#include "api/audit/audit_log.h"
 #include "api/backend.h"
 #include "api/router.h"
 #include "net/byte_budget.h"
@@ -34,10 +35,23 @@ class Api {
 
   net::Handler handler();
   net::Complain complain();
+  // To be flushed about every kAuditPace, and with everything at the end.
+  AuditLog& audit() { return audit_; }
+  static constexpr Duration kAuditPace = millis(100);
 
  private:
+  // What is known of a request so far, for the audit log.
+  struct Trail {
+    const Route* route = nullptr;
+    std::string who;
+    std::string target;
+  };
+
   boost::asio::awaitable<net::Response> serve(net::Exchange& exchange);
-  boost::asio::awaitable<Outcome> answer(net::Exchange& exchange, const std::string& request_id);
+  boost::asio::awaitable<Outcome> answer(net::Exchange& exchange, const std::string& request_id,
+                                         Trail& trail);
+  boost::asio::awaitable<void> record(const net::Request& request, Trail trail,
+                                      const Outcome& outcome);
   boost::asio::awaitable<std::optional<Trouble>> receive(net::Exchange& exchange,
                                                          const Route& route, const Caller& caller);
   boost::asio::awaitable<Outcome> answer_unrouted(net::Exchange& exchange, Match match);
@@ -47,6 +61,7 @@ class Api {
 
   Backend& backend_;
   Access access_;
+  AuditLog audit_;
   Router router_;
   net::Handler pages_;
   std::atomic<std::uint64_t> requests_{0};

@@ -62,8 +62,11 @@ struct WriteWebhookStep {
 struct WriteDag {
   DagRow row;
 };
+struct WriteAudit {
+  std::vector<AuditRow> rows;
+};
 using SideWrite = std::variant<WriteLog, WriteCheckpointPiece, WriteToken, WriteWebhook,
-                               WriteWebhookStep, WriteDag>;
+                               WriteWebhookStep, WriteDag, WriteAudit>;
 
 // What came of telling a receiver something.
 struct Delivery {

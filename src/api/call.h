@@ -29,6 +29,7 @@
 namespace vortex::api {
 
 struct Route;
+class AuditLog;
 
 template <class T>
 using Expected = std::expected<T, Trouble>;
@@ -45,6 +46,8 @@ struct Call {
   std::vector<std::string_view> path;  // values of the parameters in the path, in order
   bool head_only = false;              // HEAD: an answer without end is not begun
   bool of_worker = false;              // the route is one of workers
+  AuditLog& audit;
+  std::string subject = {};  // what was made, where the path does not name it; for the audit log
 
   const net::Request& request() const { return std::as_const(exchange).request(); }
 

@@ -275,6 +275,7 @@ Handled get_webhook(Call& call) {
 Handled create_webhook(Call& call) {
   auto body = co_await read_body(call, read_webhook_request);
   if (!body) co_return std::unexpected(std::move(body.error()));
+  call.subject = body->name;
   auto rows = co_await read_webhook_rows(call);
   if (!rows) co_return std::unexpected(std::move(rows.error()));
   if (std::ranges::find(*rows, body->name, &WebhookRow::name) != rows->end()) {

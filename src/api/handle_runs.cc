@@ -131,6 +131,7 @@ Handled submit(Call& call, SubmitBody body) {
   auto accepted = co_await ask<core::RunAccepted>(call.backend, std::move(submit));
   if (!accepted) co_return std::unexpected(std::move(accepted.error()));
   const RunId id = accepted->run;
+  call.subject = to_text(id);
   Expected<store::RunView> run = store::RunView{};
   if (accepted->row) {
     run = view_of(*accepted->row);

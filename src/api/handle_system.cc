@@ -310,6 +310,7 @@ Handled list_tokens(Call& call) {
 Handled create_token(Call& call) {
   auto body = co_await read_body(call, read_token_request);
   if (!body) co_return std::unexpected(std::move(body.error()));
+  call.subject = body->name;
   const auto change = call.access.begin_change();
   if (!change) co_return std::unexpected(changing());
   auto rows = co_await read_token_rows(call);

@@ -110,6 +110,7 @@ std::optional<Trouble> check_address(const Call& call, const std::string& addres
 Handled register_worker(Call& call) {
   auto body = co_await read_body(call, codec::read_register);
   if (!body) co_return std::unexpected(std::move(body.error()));
+  call.subject = body->info.id.text;
   if (auto wrong = check_address(call, body->info.address)) {
     co_return std::unexpected(*std::move(wrong));
   }

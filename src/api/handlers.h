@@ -98,6 +98,9 @@ Handled list_tokens(Call& call);
 Handled create_token(Call& call);
 Handled revoke_token(Call& call);
 
+// audit/handle_audit.cc
+Handled get_audit(Call& call);
+
 // handle_events.cc
 Handled list_webhooks(Call& call);
 Handled get_webhook(Call& call);

@@ -23,6 +23,17 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
   return number;
 }
 
+// As answers write times, the fraction of a second may be left out.
+std::optional<Instant> parse_utc(std::string_view text) {
+  constexpr std::size_t kSecondsEnd = 19;  // YYYY-MM-DDTHH:MM:SS
+  if (text.size() <= kSecondsEnd || text[10] != 'T' || !text.ends_with('Z')) return std::nullopt;
+  std::string whole(text.substr(0, text.size() - 1));
+  whole[10] = ' ';
+  if (whole.size() == kSecondsEnd) whole += '.';
+  if (whole.size() < kTimeTextSize) whole.resize(kTimeTextSize, '0');
+  return parse_time_text(whole);
+}
+
 }  // namespace
 
 std::string QueryReader::text(std::string_view name) const {
@@ -48,6 +59,14 @@ bool QueryReader::flag(std::string_view name) {
   if (!value || *value == "false" || *value == "0") return false;
   if (!value->empty() && *value != "true" && *value != "1") wrong(name, *value, "true or false");
   return true;
+}
+
+std::optional<Instant> QueryReader::time(std::string_view name) {
+  const auto value = query_.find(name);
+  if (!value) return std::nullopt;
+  const auto at = parse_utc(*value);
+  if (!at) wrong(name, *value, "a time like 2026-02-22T22:59:55Z");
+  return at;
 }
 
 std::optional<RunId> QueryReader::run(std::string_view name) {

@@ -34,7 +34,8 @@ class QueryReader {
   std::string text(std::string_view name) const;
   std::uint64_t number(std::string_view name, Bounds bounds);
   std::optional<std::uint64_t> number(std::string_view name);
-  bool flag(std::string_view name);  // true, 1 or no value; false, 0
+  bool flag(std::string_view name);                    // true, 1 or no value; false, 0
+  std::optional<Instant> time(std::string_view name);  // 2026-02-22T22:59:55Z
   std::optional<RunId> run(std::string_view name);
   std::optional<TaskId> task(std::string_view name);
   // The place of the value among the words, in any case.

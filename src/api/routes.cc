@@ -58,7 +58,8 @@ constexpr QueryParam kHolder[] = {
 constexpr QueryParam kPiece[] = {
     {"upload", Type::kInteger, "from the assignment (checkpoint_upload)", {}, true},
     {"offset", Type::kInteger, "where the piece starts"}};
-constexpr QueryParam kFenceQuery[] = {{"epoch", Type::kInteger, "VORTEX_EPOCH of the task", {}, true}};
+constexpr QueryParam kFenceQuery[] = {
+    {"epoch", Type::kInteger, "VORTEX_EPOCH of the task", {}, true}};
 constexpr QueryParam kLetters[] = {
     {"state", Type::kText, "only dead letters in this state", words_of<DeadLetterState>()},
     {"run", Type::kText, "only dead letters of this run"},
@@ -120,23 +121,27 @@ constexpr Route kWorkRoutes[] = {
                   "object; X-Vortex-Log-Offset, -Next and -Size say which part",
                   "Log", get_log)),
          kReadLog),
-    with(raw(post("/api/tasks/{task}/logs", Need::kWorker, "write_log",
-                  "Add output of an attempt; 409 if it is not the latest one", {}, write_log)),
-         kWriteLog),
-    with(post("/api/tasks/{task}/checkpoint", Need::kWorker, "begin_checkpoint",
-              "Start to save a checkpoint in pieces; 413 if it is rejected, which is logged in the "
-              "monitor log",
-              "CheckpointUpload", begin_checkpoint),
-         kHolder),
-    with(raw(as(post("/api/tasks/{task}/checkpoint", Need::kWorker, "write_checkpoint_piece",
-                     "Add a piece of at most 1 MiB, in order; 503 with Retry-After while others "
-                     "are being written",
-                     {}, write_checkpoint_piece),
-                Method::kPut)),
-         kHolder),
-    with(nothing(post("/api/tasks/{task}/checkpoint/keep", Need::kWorker, "keep_checkpoint",
-                      "Finish the upload and make it the task's checkpoint", {}, keep_checkpoint)),
-         kHolder),
+    quiet(
+        with(raw(post("/api/tasks/{task}/logs", Need::kWorker, "write_log",
+                      "Add output of an attempt; 409 if it is not the latest one", {}, write_log)),
+             kWriteLog)),
+    quiet(with(
+        post("/api/tasks/{task}/checkpoint", Need::kWorker, "begin_checkpoint",
+             "Start to save a checkpoint in pieces; 413 if it is rejected, which is logged in the "
+             "monitor log",
+             "CheckpointUpload", begin_checkpoint),
+        kHolder)),
+    quiet(with(
+        raw(as(post("/api/tasks/{task}/checkpoint", Need::kWorker, "write_checkpoint_piece",
+                    "Add a piece of at most 1 MiB, in order; 503 with Retry-After while others "
+                    "are being written",
+                    {}, write_checkpoint_piece),
+               Method::kPut)),
+        kHolder)),
+    quiet(with(
+        nothing(post("/api/tasks/{task}/checkpoint/keep", Need::kWorker, "keep_checkpoint",
+                     "Finish the upload and make it the task's checkpoint", {}, keep_checkpoint)),
+        kHolder)),
     with(bytes(as(post("/api/tasks/{task}/checkpoint", Need::kWorker, "read_checkpoint",
                        "Read one piece of a checkpoint; the next one starts where it ends", {},
                        read_checkpoint),
@@ -203,22 +208,22 @@ constexpr Route kFleetRoutes[] = {
             "RegisterReply", register_worker),
         "RegisterRequest")),
     get("/api/workers/{worker}", "get_worker", "Show a worker", "Worker", get_worker),
-    large(taking(post("/api/workers/{worker}/sync", Need::kWorker, "sync_worker",
-                      "Exchange reports and assignments between worker and controller", "SyncReply",
-                      sync_worker),
-                 "SyncRequest")),
+    quiet(large(taking(post("/api/workers/{worker}/sync", Need::kWorker, "sync_worker",
+                            "Exchange reports and assignments between worker and controller",
+                            "SyncReply", sync_worker),
+                       "SyncRequest"))),
     medium(taking(
         post("/api/workers/{worker}/exited", Need::kWorker, "worker_exited",
              "Report, as its supervisor, that the worker process ended and nothing of its tasks "
              "is left",
              {}, worker_exited),
         "ExitedRequest", 204)),
-    medium(taking(
+    quiet(medium(taking(
         post(
             "/api/supervisors/{supervisor}/events", Need::kWorker, "supervisor_events",
             "Add entries of a supervisor's journal to the monitor log; repeated entries count once",
             {}, supervisor_events),
-        "LifecycleRequest", 204)),
+        "LifecycleRequest", 204))),
     taking(post("/api/workers/{worker}/drain", Need::kOperator, "drain_worker",
                 "Drain a worker: assign no more tasks; it leaves when done, or at the deadline",
                 "Worker", drain_worker),
@@ -245,19 +250,20 @@ constexpr Route kFleetRoutes[] = {
          kLeases),
     get("/api/leases/{topic}/{partition}", "get_lease", "Show the lease of a partition", "Lease",
         get_lease),
-    taking(post("/api/leases/{topic}/{partition}/acquire", Need::kWorker, "acquire_lease",
-                "Acquire a free or expired lease with a new epoch", "LeaseGrant", acquire_lease),
-           "LeaseRequest"),
-    taking(post("/api/leases/{topic}/{partition}/renew", Need::kWorker, "renew_lease",
-                "Renew a lease; 409 LeaseNotHeld if it was lost", "LeaseGrant", renew_lease),
-           "LeaseHeld"),
-    taking(post("/api/leases/{topic}/{partition}/release", Need::kWorker, "release_lease",
-                "Release a lease immediately", {}, release_lease),
-           "LeaseHeld", 204),
-    taking(post("/api/leases/{topic}/{partition}/check", Need::kWorker, "check_lease",
-                "Check whether the holder may still act; 409 LeaseNotHeld if not", "LeaseGrant",
-                check_lease),
-           "LeaseHeld"),
+    quiet(taking(
+        post("/api/leases/{topic}/{partition}/acquire", Need::kWorker, "acquire_lease",
+             "Acquire a free or expired lease with a new epoch", "LeaseGrant", acquire_lease),
+        "LeaseRequest")),
+    quiet(taking(post("/api/leases/{topic}/{partition}/renew", Need::kWorker, "renew_lease",
+                      "Renew a lease; 409 LeaseNotHeld if it was lost", "LeaseGrant", renew_lease),
+                 "LeaseHeld")),
+    quiet(taking(post("/api/leases/{topic}/{partition}/release", Need::kWorker, "release_lease",
+                      "Release a lease immediately", {}, release_lease),
+                 "LeaseHeld", 204)),
+    quiet(taking(post("/api/leases/{topic}/{partition}/check", Need::kWorker, "check_lease",
+                      "Check whether the holder may still act; 409 LeaseNotHeld if not",
+                      "LeaseGrant", check_lease),
+                 "LeaseHeld")),
 };
 
 }  // namespace
@@ -275,6 +281,15 @@ constexpr QueryParam kEvents[] = {
     {"worker", Type::kText, "only events of this worker"},
     {"follow", Type::kBoolean, "stream the events, as with Accept: text/event-stream"},
     kLimit};
+
+constexpr QueryParam kAudit[] = {
+    {"who", Type::kText, "only entries of the token with this name, or of this address"},
+    {"what", Type::kText, "only entries of this operation, or about this object"},
+    {"outcome", Type::kText, "only entries with this outcome", words_of<AuditOutcome>()},
+    {"since", Type::kText, "only entries from this time on, such as 2026-02-22T22:59:55Z"},
+    {"after", Type::kInteger, "only entries after this sequence number, oldest first"},
+    kLimit,
+    kCursor};
 
 constexpr Route open(Route route) {
   route.need = Need::kAnyone;
@@ -317,6 +332,10 @@ constexpr Route kSystemRoutes[] = {
     nothing(as(post("/api/tokens/{name}", Need::kAdmin, "revoke_token", "Revoke a token", {},
                     revoke_token),
                net::Method::kDelete)),
+    with(admin(get("/api/audit", "get_audit",
+                   "Read the audit log: requests that changed something or were refused",
+                   "AuditPage", get_audit)),
+         kAudit),
     admin(get("/api/webhooks", "list_webhooks", "List webhooks, without their secrets",
               "WebhookList", list_webhooks)),
     taking(

@@ -42,6 +42,7 @@ struct Route {
   std::string_view answer_type = "application/json";
   std::string_view answer_schema = {};  // empty: text, or nothing
   Handled (*handle)(Call&) = nullptr;
+  bool quiet = false;  // everyday traffic of workers: only refusals are audited
 };
 
 std::span<const Route> all_routes();
@@ -123,6 +124,11 @@ constexpr Route raw(Route route) {
   route.body = Body::kRaw;
   route.body_size = BodySize::kMedium;
   route.success = 204;
+  return route;
+}
+
+constexpr Route quiet(Route route) {
+  route.quiet = true;
   return route;
 }
 

@@ -135,6 +135,11 @@ constexpr Field kTokenRequest[] = {
     one_of("role", words_of<Role>(), "what it may do"),
 };
 
+constexpr Field kAuditPage[] = {
+    list("entries", "AuditEntry", "newest first; with after, oldest first"),
+    kNextCursor,
+};
+
 constexpr Field kWebhookList[] = {list("webhooks", "Webhook", "by name")};
 constexpr Field kNewWebhook[] = {
     text("secret", "signs every message (Standard Webhooks); shown only once")};
@@ -192,6 +197,8 @@ std::span<const Schema> system_schemas() {
       {"WebhookList", "All webhooks.", kWebhookList},
       {"NewWebhook", "A new webhook.", kNewWebhook, "Webhook"},
       {"WebhookRequest", "A webhook to create.", kWebhookRequest},
+      {"AuditEntry", "An entry of the audit log.", fields::audit_entry()},
+      {"AuditPage", "Entries of the audit log.", kAuditPage},
       {"Delivery", "The result of one delivery to a receiver.", fields::delivery()},
       {"ProblemError", "An invalid value.", kProblemError},
       {"Problem", "An error (RFC 9457).", kProblem},

@@ -454,6 +454,16 @@ const Shape<WebhookRow>& webhook_shape() {
   return shape;
 }
 
+const Shape<AuditRow>& audit_shape() {
+  static const auto shape =
+      Shape<AuditRow>()
+          .record<AuditRow>("status")
+          .shows<[](const AuditRow& row) { return store::outcome_of(row); }>(
+              "outcome", "ok; refused: no valid token, or not allowed; failed: anything else")
+          .record<AuditRow>();
+  return shape;
+}
+
 const Shape<Delivery>& delivery_shape() {
   using D = Delivery;
   constexpr auto kResponseStatus = [](const D& d) {
@@ -484,6 +494,7 @@ Fields lease() { return lease_shape().fields(); }
 Fields lease_grant() { return lease_grant_shape().fields(); }
 Fields token() { return token_shape().fields(); }
 Fields webhook() { return webhook_shape().fields(); }
+Fields audit_entry() { return audit_shape().fields(); }
 Fields delivery() { return delivery_shape().fields(); }
 
 }  // namespace fields
@@ -521,6 +532,8 @@ void write_webhook(JsonWriter& json, const WebhookRow& row, Secret secret) {
   if (secret == Secret::kShown) json.field("secret", row.secret);
   json.end_object();
 }
+
+void write_audit_entry(JsonWriter& json, const AuditRow& row) { audit_shape().write(json, row); }
 
 void write_delivery(JsonWriter& json, const Delivery& delivery) {
   delivery_shape().write(json, delivery);

@@ -73,6 +73,7 @@ void write_token(JsonWriter& json, const TokenRow& row, std::string_view secret 
 // With its secret or without.
 enum class Secret : std::uint8_t { kHidden, kShown };
 void write_webhook(JsonWriter& json, const WebhookRow& row, Secret secret);
+void write_audit_entry(JsonWriter& json, const AuditRow& row);
 void write_delivery(JsonWriter& json, const Delivery& delivery);
 
 // What is declared of each object.
@@ -97,6 +98,7 @@ Fields lease();
 Fields lease_grant();
 Fields token();
 Fields webhook();
+Fields audit_entry();
 Fields delivery();
 }  // namespace fields
 

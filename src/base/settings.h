@@ -105,6 +105,7 @@ struct DatabaseSettings {
   std::uint32_t retain_workers_days = 0;
   std::uint32_t retain_leases_days = 0;
   std::uint32_t retain_recoveries_days = 0;
+  std::uint32_t retain_audit_days = 0;
   std::uint32_t log_head_kib = 0;
   std::uint32_t log_tail_kib = 0;
   std::uint32_t space_reserve_mib = 0;

@@ -159,6 +159,7 @@ void add_commands(CommandSpec app, Command& chosen, const std::vector<AddCommand
   add_tasks(app, chosen);
   add_logs(app, chosen);
   add_events(app, chosen);
+  add_audit(app, chosen);
   add_machines(app, chosen);
   add_recoveries(app, chosen);
   add_timings(app, chosen);

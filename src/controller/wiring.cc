@@ -69,6 +69,7 @@ asio::awaitable<core::ProbeOutcome> probe_worker(std::string address, const Sett
 constexpr Duration kSpaceCheckInterval = seconds(2);
 constexpr std::uint32_t kFillBytes = 1 << 20;
 constexpr Duration kSelfCheckLimit = seconds(5);
+constexpr Duration kLastAuditLimit = seconds(2);
 
 std::string own_name() {
   char host[256] = {};
@@ -106,6 +107,7 @@ EngineShellConfig engine_config(const Settings& settings, const ControllerId& me
   config.retention.runs_max = settings.database.retain_runs_max;
   config.retention.events_for = hours(24) * settings.database.retain_events_days;
   config.retention.recoveries_for = hours(24) * settings.database.retain_recoveries_days;
+  config.retention.audit_for = hours(24) * settings.database.retain_audit_days;
   config.engine.write_event = codec::write_event;
   config.inbox_max = settings.controller.inbox_max;
   config.engine.seed = static_cast<std::uint64_t>(wall_clock_now().us) ^
@@ -181,6 +183,9 @@ std::expected<void, std::string> Wiring::open() {
   asio::co_spawn(io_, watch_space(), [this](const std::exception_ptr& error) {
     report_own_trouble("disk watch", error);
   });
+  asio::co_spawn(io_, keep_audit(), [this](const std::exception_ptr& error) {
+    report_own_trouble("audit log", error);
+  });
   return {};
 }
 
@@ -215,6 +220,11 @@ std::string Wiring::url() const {
 void Wiring::stop() {
   if (stopped_.exchange(true)) return;
   if (server_) asio::co_spawn(io_, server_->stop(), asio::use_future).wait();
+  if (api_ && engine_.serves()) {
+    // Bounded: a store that does not answer must not keep us from ending.
+    asio::co_spawn(io_, api_->audit().flush(api::AuditLog::Which::kAll), asio::use_future)
+        .wait_for(std::chrono::microseconds(kLastAuditLimit.us));
+  }
   engine_.stop();
   committer_.stop();
   work_.reset();
@@ -356,6 +366,15 @@ asio::awaitable<void> Wiring::watch_space() {
     say(enough ? LogLevel::kInfo : LogLevel::kWarn,
         enough ? "there is disk space again: new runs are accepted"
                : "the disk is almost full: new runs are refused");
+  }
+}
+
+asio::awaitable<void> Wiring::keep_audit() {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  while (true) {
+    timer.expires_after(std::chrono::microseconds(api::Api::kAuditPace.us));
+    co_await timer.async_wait(asio::use_awaitable);
+    if (engine_.serves()) co_await api_->audit().flush(api::AuditLog::Which::kDue);
   }
 }
 

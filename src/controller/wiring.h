@@ -87,6 +87,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   boost::asio::awaitable<void> run_probe(core::Probe probe);
   boost::asio::awaitable<void> run_self_check();
   boost::asio::awaitable<void> watch_space();
+  boost::asio::awaitable<void> keep_audit();
   boost::asio::awaitable<void> run_fill();
   void fill_monitor_log();
   void note_monitor_failed();

@@ -4,8 +4,10 @@
 // Rows with the same key are merged: the last state wins, so a task that was granted and finished
 // between two commits is written once. Owned by the engine's thread until it is handed over.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -81,6 +83,9 @@ class Batch {
   void add(WebhookRow row) { commit_.webhooks.push_back(std::move(row)); }
   void add(WebhookStep step) { commit_.webhook_steps.push_back(std::move(step)); }
   void add(DagRow row) { commit_.dags.push_back(std::move(row)); }
+  void add(std::vector<AuditRow> rows) {
+    std::ranges::move(rows, std::back_inserter(commit_.audit));
+  }
   void expire(RunId run) { commit_.expired.push_back(run); }
   void answer(core::Reply reply) { replies.push_back(std::move(reply)); }
 

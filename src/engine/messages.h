@@ -29,7 +29,9 @@ class Batch;
 // A row that the shell writes beside the core's own.
 struct SideWrite {
   RequestId request;
-  std::variant<LogChunk, CheckpointPiece, TokenRow, WebhookRow, WebhookStep, DagRow> row;
+  std::variant<LogChunk, CheckpointPiece, TokenRow, WebhookRow, WebhookStep, DagRow,
+               std::vector<AuditRow>>
+      row;
 };
 using Asked = std::variant<core::Command, SideWrite>;
 // Who waits for it; 0: nobody.

@@ -84,6 +84,19 @@ struct DagRow {  // key: name
   bool deleted = false;
 };
 
+// Who did what to what, and with which outcome. Never holds a secret or a part of a body.
+struct AuditRow {         // key: seq
+  std::uint64_t seq = 0;  // the time in microseconds, or one more than the entry before
+  Instant at;
+  std::string who;        // name of the token; empty: none, or an unknown one
+  std::string address;    // without the port; empty: several
+  std::string operation;  // id of the route; empty: none, or several
+  std::string target;     // what it was done to: the parameters of the path, or what was made
+  std::uint32_t status = 0;
+  std::string code;         // of the error; empty: none
+  std::uint64_t count = 1;  // requests that it stands for
+};
+
 // A finished run that retention lets go.
 struct ExpiredRun {
   RunId run;
@@ -101,6 +114,7 @@ struct Commit {
   std::vector<WebhookRow> webhooks;
   std::vector<WebhookStep> webhook_steps;  // after `webhooks`
   std::vector<DagRow> dags;
+  std::vector<AuditRow> audit = {};
   std::vector<RunId> expired;  // finished runs that are forgotten: gone from reads with this commit
 };
 

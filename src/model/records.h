@@ -327,4 +327,21 @@ inline constexpr auto kTable<DagRow> =
                   field<&DagRow::updated_at>("updated_at", "when this version was applied"),
                   beside("digest", Write::kChanging, "digest of its plan"));
 
+template <>
+inline constexpr auto kTable<AuditRow> = table<AuditRow>(
+    "audit_log",  //
+    field<&AuditRow::seq>("seq", "sequence number; grows with every entry").key(),
+    field<&AuditRow::at>("at_us", "time of the request, or of the last one if there are several")
+        .named("at")
+        .stored(As::kMicrosAlways),
+    field<&AuditRow::who>("who", "name of the token; null: no valid token").nullable(),
+    field<&AuditRow::address>("address", "address of the client; null: several").nullable(),
+    field<&AuditRow::operation>("operation", "id of the operation; null: none, or several")
+        .nullable(),
+    field<&AuditRow::target>("target", "run, task, worker or other object that it was about")
+        .nullable(),
+    field<&AuditRow::status>("status", "HTTP status of the response"),
+    field<&AuditRow::code>("code", "error code; null: it succeeded").nullable(),
+    field<&AuditRow::count>("count", "number of requests that this entry stands for"));
+
 }  // namespace vortex::record

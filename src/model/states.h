@@ -173,6 +173,15 @@ inline constexpr auto kWords<StopReason> = words<StopReason>({
     {StopReason::kNotStarted, "not_started"},
 });
 
+// How a request ended, as the audit log tells them apart.
+enum class AuditOutcome : std::uint8_t { kOk, kRefused, kFailed };
+template <>
+inline constexpr auto kWords<AuditOutcome> = words<AuditOutcome>({
+    {AuditOutcome::kOk, "ok"},
+    {AuditOutcome::kRefused, "refused"},
+    {AuditOutcome::kFailed, "failed"},
+});
+
 // Why a run takes no more work although tasks are open.
 enum class RunEnding : std::uint8_t { kNone, kCancelled, kTimedOut };
 template <>

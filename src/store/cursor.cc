@@ -61,6 +61,21 @@ Result<std::optional<CursorKey>> read_cursor(CursorKind kind, std::string_view t
   return key;
 }
 
+AuditOutcome outcome_of(const AuditRow& row) {
+  if (row.status < 400) return AuditOutcome::kOk;
+  return row.status == 401 || row.status == 403 ? AuditOutcome::kRefused : AuditOutcome::kFailed;
+}
+
+bool is_wanted(const AuditRow& row, const AuditFilter& filter) {
+  const auto is_one_of = [](const std::string& wanted, const std::string& one,
+                            const std::string& other) {
+    return wanted.empty() || wanted == one || wanted == other;
+  };
+  return is_one_of(filter.who, row.who, row.address) &&
+         is_one_of(filter.what, row.operation, row.target) &&
+         (!filter.outcome || *filter.outcome == outcome_of(row)) && row.at >= filter.since;
+}
+
 std::uint32_t page_rows(const PageRequest& page) {
   return std::clamp(page.limit, std::uint32_t{1}, kPageRowsMax);
 }

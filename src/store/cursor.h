@@ -32,6 +32,7 @@ enum class CursorKind : char {
   kDeadLetters = 'd',
   kLeases = 'l',
   kDags = 'g',
+  kAudit = 'a',
 };
 
 std::string write_cursor(CursorKind kind, const CursorKey& key);

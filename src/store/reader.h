@@ -153,6 +153,17 @@ struct EventLines {
   std::string lines;  // whole stored blocks: the caller drops what it did not ask for
 };
 
+// Entries of the audit log: all that is given must hold.
+struct AuditFilter {
+  std::string who;   // name of a token, or an address
+  std::string what;  // id of an operation, or a target
+  std::optional<AuditOutcome> outcome;
+  Instant since{};                     // not before
+  std::optional<std::uint64_t> after;  // entries after this one, oldest first; else newest first
+};
+AuditOutcome outcome_of(const AuditRow& row);
+bool is_wanted(const AuditRow& row, const AuditFilter& filter);
+
 struct Totals {
   CounterRow counters;
   std::uint64_t requeued_last_hour = 0;
@@ -203,6 +214,7 @@ class Reader {
   virtual Result<EventLines> events_after(std::uint64_t after, std::uint32_t bytes_max) = 0;
   virtual Result<std::vector<TokenRow>> tokens() = 0;
   virtual Result<std::vector<WebhookRow>> webhooks() = 0;  // by name
+  virtual Result<Page<AuditRow>> audit(const AuditFilter& filter, const PageRequest& page) = 0;
   virtual Result<Totals> totals(Instant now) = 0;
 };
 

@@ -37,6 +37,7 @@ struct Retention {
   std::uint64_t runs_max = 0;  // finished runs
   Duration events_for;
   Duration recoveries_for{};  // the ledger
+  Duration audit_for{};
 };
 
 class Writer {

@@ -140,6 +140,7 @@ asio::awaitable<Asked<void>> Desk::write(SideWrite side) {
     out.webhook_steps.push_back(std::move(step->step));
   }
   if (auto* dag = std::get_if<WriteDag>(&side)) out.dags.push_back(std::move(dag->row));
+  if (auto* audit = std::get_if<WriteAudit>(&side)) out.audit = std::move(audit->rows);
   commit(std::move(out));
   co_return Asked<void>{};
 }

@@ -106,6 +106,7 @@ TEST(Roles, TheDangerousRoutesNeedWhatTheyShould) {
       {"GET", "/api/tokens", Need::kAdmin},
       {"POST", "/api/tokens", Need::kAdmin},
       {"DELETE", "/api/tokens/{name}", Need::kAdmin},
+      {"GET", "/api/audit", Need::kAdmin},
       {"GET", "/api/webhooks", Need::kAdmin},
       {"POST", "/api/webhooks", Need::kAdmin},
       {"POST", "/api/webhooks/{name}/test", Need::kAdmin},

@@ -56,6 +56,25 @@ TEST(Server, WhatWasAcknowledgedIsThereAfterARestart) {
   EXPECT_EQ(state_of(server, "/api/runs/" + run), "Completed");
 }
 
+std::size_t audited(TestServer& server, const std::string& query) {
+  const auto answer = server.get("/api/audit?limit=1000&" + query);
+  EXPECT_EQ(answer.status, 200) << answer.text;
+  return answer.status == 200 ? answer.body.at("entries").as_array().size() : 0;
+}
+
+TEST(Server, AuditLogIsThereAfterARestart) {
+  TestServer server;
+  const std::string run = server.submit(kOneTask);
+  server.post("/api/queues/default/pause");
+  // Waits to be counted when the controller stops.
+  for (int i = 0; i < 50; ++i) server.post("/api/workers/nobody/cordon");
+  server.again();
+  EXPECT_EQ(audited(server, "what=" + run), 1U);
+  EXPECT_EQ(audited(server, "what=pause_queue&outcome=ok"), 1U);
+  EXPECT_EQ(audited(server, "what=cordon_worker&outcome=failed"), 21U) << "20 and the rest";
+  EXPECT_EQ(audited(server, "who=127.0.0.1"), 23U);
+}
+
 TEST(Server, TheLastEventIsKnownAfterARestart) {
   TestServer server;
   for (int i = 0; i < 3; ++i) server.submit(kOneTask);

@@ -211,6 +211,26 @@ code 0 tokens create ci --role viewer
 code 2 tokens revoke ci
 code 0 tokens revoke ci --yes
 
+# Who did all that.
+both audit
+code 0 audit --what create_token -o jsonl
+[[ "$(jq -r '"\(.target) \(.outcome)"' out)" == "ci ok" ]] || fail "audit: $(cat out)"
+code 0 audit --what ci --since 1h
+said revoke_token
+code 0 audit --outcome refused
+said 'no audit entries'
+code 2 audit --outcome good
+code 2 audit --since yesterday
+said 'a time like'
+"$vortex" audit -f -o jsonl >"$folder/audited" 2>"$folder/err" &
+follower=$!
+# It may still be starting, so what it shall see is done again.
+resumed() { "$vortex" queues resume default -q && [[ "$(grep -c resume_queue "$folder/audited")" -ge 2 ]]; }
+eventually resumed
+kill "$follower"
+wait "$follower" 2>/dev/null || true
+[[ -z "$(jq .seq "$folder/audited" | sort | uniq -d)" ]] || fail "shown twice: $(cat "$folder/audited")"
+
 # The fence, as a task would ask.
 got=0
 VORTEX_TASK_ID=r1-L0-0 VORTEX_EPOCH=1 VORTEX_URL="$url" "$vortex" fence check 2>/dev/null || got=$?

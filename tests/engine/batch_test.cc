@@ -58,7 +58,7 @@ TEST(Batch, AnswersAloneWriteNothing) {
 }
 
 TEST(Batch, WhatTheShellAddsIsWrittenToo) {
-  for (int kind = 0; kind < 6; ++kind) {
+  for (int kind = 0; kind < 7; ++kind) {
     Batch batch;
     if (kind == 0) batch.add(LogChunk{});
     if (kind == 1) batch.add(TokenRow{});
@@ -66,6 +66,7 @@ TEST(Batch, WhatTheShellAddsIsWrittenToo) {
     if (kind == 3) batch.expire(RunId{1});
     if (kind == 4) batch.add(WebhookRow{});
     if (kind == 5) batch.add(WebhookStep{});
+    if (kind == 6) batch.add(std::vector<AuditRow>(1));
     EXPECT_FALSE(batch.writes_nothing()) << kind;
   }
 }

@@ -38,6 +38,10 @@ class Asker {
     answers_["leases " + topic] =
         show(walk([&](const PageRequest& page) { return reader_.leases(topic, page); }, limit_));
   }
+  void audit(const std::string& name, const AuditFilter& filter) {
+    answers_["audit " + name] =
+        show(walk([&](const PageRequest& page) { return reader_.audit(filter, page); }, limit_));
+  }
   void dags() {
     answers_["dags"] =
         show(walk([&](const PageRequest& page) { return reader_.dags(page); }, limit_));
@@ -114,6 +118,17 @@ void ask_fleet(Asker& ask, const World& world) {
   ask.letters("open of a run", {.state = DeadLetterState::kOpen, .run = RunId{world.runs_made()}});
   ask.leases("");
   ask.leases("orders");
+  AuditFilter audit;
+  ask.audit("all", audit);
+  audit.after = 0;
+  ask.audit("from the oldest on", audit);
+  audit.who = "ann";
+  audit.what = "submit_run";
+  audit.outcome = AuditOutcome::kRefused;
+  audit.since = world.now() - minutes(10);
+  ask.audit("of ann", audit);
+  audit.after.reset();
+  ask.audit("of ann, newest first", audit);
   ask.dags();
 }
 

@@ -86,6 +86,7 @@ std::string show(const CounterRow& row) { return show_record(row); }
 std::string show(const RecoveryItemRow& row) { return show_record(row); }
 std::string show(const TokenRow& row) { return show_record(row); }
 std::string show(const WebhookRow& row) { return show_record(row); }
+std::string show(const AuditRow& row) { return show_record(row); }
 
 std::string show(const KeyRow& row) {
   return fmt::format("'{}' {} {}", row.key, to_text(row.run), row.digest);

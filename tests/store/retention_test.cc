@@ -190,6 +190,27 @@ TEST_P(RetentionTest, EventsAreReadFromAnySequenceAndGoByAge) {
   EXPECT_EQ(show(reader->events_after(0, 1)), "21..30 'block 2\n'");
 }
 
+TEST_P(RetentionTest, AuditEntriesGoByAge) {
+  Commit made = commit();
+  for (std::int64_t hour = 0; hour < 4; ++hour) {
+    AuditRow row;
+    row.at = kT0 + hours(hour);
+    row.seq = static_cast<std::uint64_t>(row.at.us);
+    row.operation = fmt::format("op_{}", hour);
+    made.audit.push_back(row);
+  }
+  put(made);
+  bed.reopen();
+  Retention keep;
+  keep.audit_for = hours(1);
+  while (*bed.writer().sweep(keep, kT0 + hours(3), 1)) {
+  }
+  const auto left = bed.reader()->audit({}, {});
+  ASSERT_EQ(left->items.size(), 2U);
+  EXPECT_EQ(left->items[0].operation, "op_3");
+  EXPECT_EQ(left->items[1].operation, "op_2");
+}
+
 // Output -----------------------------------------------------------------------------------------
 
 std::string numbered(std::uint64_t from, std::uint64_t to) {

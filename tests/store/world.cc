@@ -238,6 +238,15 @@ void World::change_small(Commit& commit) {
                            .hash = "abc",
                            .created_at = now_,
                            .revoked = rng_.chance(300)});
+  commit.audit.push_back({.seq = static_cast<std::uint64_t>(now_.us),
+                          .at = now_,
+                          .who = rng_.chance(500) ? "ann" : "",
+                          .address = "10.0.0.7",
+                          .operation = rng_.chance(500) ? "submit_run" : "drain_worker",
+                          .target = "r1",
+                          .status = rng_.chance(500) ? 201U : 403U,
+                          .code = {},
+                          .count = 1 + rng_.below(9)});
   change_webhooks(commit);
   commit.dags.push_back({.name = fmt::format("dag-{}", rng_.below(3)),
                          .plan = plans_[rng_.below(plans_.size())],

@@ -23,6 +23,7 @@ void add_runs(CommandSpec app, Command& chosen);
 void add_tasks(CommandSpec app, Command& chosen);
 void add_logs(CommandSpec app, Command& chosen);
 void add_events(CommandSpec app, Command& chosen);
+void add_audit(CommandSpec app, Command& chosen);
 void add_machines(CommandSpec app, Command& chosen);
 void add_recoveries(CommandSpec app, Command& chosen);
 void add_timings(CommandSpec app, Command& chosen);

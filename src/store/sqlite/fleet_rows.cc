@@ -39,6 +39,7 @@ FleetRows::FleetRows(Connection& db, Known& known, Packer& packer)
       delete_machine_(db, sql::kDeleteMachine),
       delete_lease_(db, sql::kDeleteLease),
       counters_(db, sql::kWriteCounters),
+      audit_(db, sql::kWriteAudit),
       events_(db, sql::kInsertEvents) {}
 
 void FleetRows::write(Transaction& tx, const Commit& commit) {
@@ -96,6 +97,7 @@ void FleetRows::write_small(Transaction& tx, const Commit& commit) {
     tx.run(row.forgotten ? delete_journal_.start().text(row.supervisor) : bind_row(journal_, row));
   }
   for (const TokenRow& row : commit.tokens) tx.run(bind_row(token_, row));
+  for (const AuditRow& row : commit.audit) tx.run(bind_row(audit_, row));
   if (commit.rows.counters) tx.run(bind_changes(counters_, *commit.rows.counters));
 }
 

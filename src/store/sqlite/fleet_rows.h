@@ -1,7 +1,7 @@
 #pragma once
 // Writes everything of a commit that is neither run, task nor output: workers, machines,
-// recoveries, dead letters, leases, queues, tokens, webhooks, counters and the block of events.
-// Writer's thread only.
+// recoveries, dead letters, leases, queues, tokens, webhooks, the audit log, counters and the block
+// of events. Writer's thread only.
 
 #include "model/commit.h"
 #include "store/packed.h"
@@ -45,6 +45,7 @@ class FleetRows {
   Statement delete_machine_;
   Statement delete_lease_;
   Statement counters_;
+  Statement audit_;
   Statement events_;
 };
 

@@ -112,6 +112,42 @@ Result<std::vector<WebhookRow>> SqliteReader::webhooks() {
   return read_all<WebhookRow>(sql_.all_webhooks.start(), take_row<WebhookRow>);
 }
 
+// Entries are looked at one by one, a bounded number a page: a filter that fits nothing costs no
+// more than one that fits everything.
+Result<Page<AuditRow>> SqliteReader::audit(const AuditFilter& filter, const PageRequest& page) {
+  const auto cursor = read_cursor(CursorKind::kAudit, page.cursor);
+  if (!cursor) return std::unexpected(cursor.error());
+  const std::uint32_t limit = page_rows(page);
+  Statement& statement = filter.after ? sql_.audit_after : sql_.audit_before;
+  statement.start();
+  if (*cursor) {
+    statement.unsigned_number((*cursor)->first);
+  } else {
+    statement.number(filter.after ? static_cast<std::int64_t>(*filter.after) : kBeforeAll);
+  }
+  statement.number(kPageRowsMax);
+  Rows rows(statement);
+  Page<AuditRow> found;
+  std::uint64_t last = 0;
+  std::uint32_t seen = 0;
+  bool more = false;
+  for (; rows.next(); ++seen) {
+    if (found.items.size() == limit) {
+      more = true;
+      break;
+    }
+    AuditRow row = take_row<AuditRow>(rows);
+    last = row.seq;
+    if (!filter.after && row.at < filter.since) break;
+    if (!rows.take_damage() && is_wanted(row, filter)) found.items.push_back(std::move(row));
+  }
+  if (rows.failed()) return std::unexpected(rows.error());
+  if (more || seen == kPageRowsMax) {
+    found.next_cursor = write_cursor(CursorKind::kAudit, {.first = last});
+  }
+  return found;
+}
+
 Result<Totals> SqliteReader::totals(Instant now) {
   const Snapshot snapshot(sql_);
   const auto counters = read_one<CounterRow>(sql_.counters.start(), take_row<CounterRow>);

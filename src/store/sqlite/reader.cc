@@ -47,6 +47,8 @@ ReaderStatements::ReaderStatements(Connection& db)
       events_from(db, sql::kEventsFrom),
       all_tokens(db, sql::kAllTokens),
       all_webhooks(db, sql::kAllWebhooks),
+      audit_before(db, sql::kAuditBefore),
+      audit_after(db, sql::kAuditAfter),
       counters(db, sql::kReadCounters),
       requeued_since(db, sql::kRequeuedSince),
       count_open_dead_letters(db, sql::kCountOpenDeadLetters) {}

@@ -74,6 +74,8 @@ struct ReaderStatements {
   Statement events_from;
   Statement all_tokens;
   Statement all_webhooks;
+  Statement audit_before;
+  Statement audit_after;
   Statement counters;
   Statement requeued_since;
   Statement count_open_dead_letters;
@@ -129,6 +131,7 @@ class SqliteReader final : public Reader {
   Result<EventLines> events_after(std::uint64_t after, std::uint32_t bytes_max) override;
   Result<std::vector<TokenRow>> tokens() override;
   Result<std::vector<WebhookRow>> webhooks() override;
+  Result<Page<AuditRow>> audit(const AuditFilter& filter, const PageRequest& page) override;
   Result<Totals> totals(Instant now) override;
 
  private:

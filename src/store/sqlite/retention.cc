@@ -20,7 +20,8 @@ RetentionRows::RetentionRows(Connection& db, Known& known, RunRows& runs)
       delete_events_(db, sql::kDeleteEvents),
       oldest_recovery_(db, sql::kOldestRecovery),
       delete_items_(db, sql::kDeleteRecoveryItems),
-      delete_recovery_(db, sql::kDeleteRecovery) {
+      delete_recovery_(db, sql::kDeleteRecovery),
+      sweep_audit_(db, sql::kSweepAudit) {
   for (const std::string_view slice :
        {sql::kSweepLogChunks, sql::kSweepLogHeads, sql::kSweepCheckpointPieces, sql::kSweepAttempts,
         sql::kSweepTaskData, sql::kSweepDeadLetters, sql::kSweepRecoveryItems, sql::kSweepTasks}) {
@@ -83,6 +84,10 @@ bool RetentionRows::sweep(Transaction& tx, const Retention& keep, Instant now, s
   if (keep.events_for > Duration{}) left -= sweep_events(tx, now - keep.events_for, left);
   if (keep.recoveries_for > Duration{} && left > 0) {
     left -= sweep_recoveries(tx, now - keep.recoveries_for, left);
+  }
+  if (keep.audit_for > Duration{} && left > 0) {
+    tx.run(sweep_audit_.start().number((now - keep.audit_for).us).number(left));
+    left -= static_cast<std::uint32_t>(sweep_audit_.changes());
   }
   return left == 0;
 }

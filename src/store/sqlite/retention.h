@@ -46,6 +46,7 @@ class RetentionRows {
   Statement oldest_recovery_;
   Statement delete_items_;
   Statement delete_recovery_;
+  Statement sweep_audit_;
 };
 
 }  // namespace vortex::store::sqlite

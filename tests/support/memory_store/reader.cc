@@ -272,6 +272,18 @@ class MemoryReader final : public Reader {
     return values_of(tables_.webhooks);
   }
 
+  Result<Page<AuditRow>> audit(const AuditFilter& filter, const PageRequest& page) override {
+    const Lock lock(shared_.mutex);
+    std::vector<AuditRow> rows = values_of(tables_.audit);
+    std::erase_if(rows, [&](const AuditRow& row) {
+      return !is_wanted(row, filter) || (filter.after && row.seq <= *filter.after);
+    });
+    if (!filter.after) std::ranges::reverse(rows);
+    return page_of(std::move(rows), page, CursorKind::kAudit,
+                   filter.after ? Order::kUp : Order::kDown,
+                   [](const AuditRow& row) { return CursorKey{.first = row.seq}; });
+  }
+
   Result<Totals> totals(Instant now) override {
     const Lock lock(shared_.mutex);
     Totals totals;

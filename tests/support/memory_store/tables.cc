@@ -226,6 +226,7 @@ void Tables::apply_rest(const Commit& commit) {
     row.forgotten ? void(journals.erase(row.supervisor)) : void(journals[row.supervisor] = row);
   }
   for (const auto& row : commit.tokens) tokens.insert_or_assign(row.name, row);
+  for (const AuditRow& row : commit.audit) audit.insert_or_assign(row.seq, row);
   apply_webhooks(commit);
   if (rows.counters) counters = *rows.counters;
   if (commit.events.first_seq != 0) {

@@ -92,6 +92,7 @@ class Tables {
   std::map<std::string, JournalRow> journals;
   std::map<std::string, TokenRow> tokens;
   std::map<std::string, WebhookRow> webhooks;
+  std::map<std::uint64_t, AuditRow> audit;
   std::map<std::uint64_t, StoredEvents> events;
   std::map<Attempt, StoredLog> logs;
   std::set<RunId> doomed;

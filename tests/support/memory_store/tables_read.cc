@@ -134,6 +134,11 @@ bool Tables::sweep(const Retention& keep, Instant now, std::uint32_t rows) {
     recoveries.erase(recoveries.begin());
     --left;
   }
+  while (left > 0 && keep.audit_for > Duration{} && !audit.empty() &&
+         audit.begin()->second.at < now - keep.audit_for) {
+    audit.erase(audit.begin());
+    --left;
+  }
   return left == 0;
 }
 

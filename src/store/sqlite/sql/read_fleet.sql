@@ -62,6 +62,12 @@ SELECT @columns:tokens t@ FROM tokens t ORDER BY t.name;
 -- name: all_webhooks
 SELECT @columns:webhooks h@ FROM webhooks h ORDER BY h.name;
 
+-- name: audit_before
+SELECT @columns:audit_log a@ FROM audit_log a WHERE a.seq < ?1 ORDER BY a.seq DESC LIMIT ?2;
+
+-- name: audit_after
+SELECT @columns:audit_log a@ FROM audit_log a WHERE a.seq > ?1 ORDER BY a.seq LIMIT ?2;
+
 -- The block that holds the first wanted event, and those after it.
 -- name: events_from
 SELECT first_seq, last_seq, block FROM events

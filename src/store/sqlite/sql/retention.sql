@@ -70,6 +70,10 @@ DELETE FROM recovery_items WHERE (recovery_id, task_key) IN
 -- name: delete_recovery
 DELETE FROM recovery_log WHERE recovery_id = ?1;
 
+-- name: sweep_audit
+DELETE FROM audit_log WHERE seq IN
+  (SELECT seq FROM (SELECT seq, at_us FROM audit_log ORDER BY seq LIMIT ?2) WHERE at_us < ?1);
+
 -- name: oldest_events
 SELECT first_seq, at_us FROM events ORDER BY first_seq LIMIT 1;
 

@@ -1,4 +1,5 @@
--- Workers, machines, recoveries, dead letters, leases, queues, tokens, webhooks, events.
+-- Workers, machines, recoveries, dead letters, leases, queues, tokens, webhooks, audit log,
+-- events.
 
 -- name: update_worker
 @update:workers@;
@@ -50,6 +51,9 @@ DELETE FROM webhooks WHERE name = ?1;
 
 -- name: step_webhook
 @update:webhooks@;
+
+-- name: write_audit
+@upsert:audit_log@;
 
 -- name: insert_events
 INSERT OR REPLACE INTO events (first_seq, last_seq, at_us, block) VALUES (?1, ?2, ?3, ?4);
