@@ -124,6 +124,7 @@ std::expected<void, std::string> run_spawn_bench(const SpawnBench& bench) {
   config.folder = folder.path();
   config.workers = bench.workers;
   config.slots = std::max(1U, bench.slots / bench.workers);
+  config.tokens = false;
   auto cluster = local::Cluster::start(std::move(config));
   if (!cluster) return std::unexpected(cluster.error());
   // Runners are up, and tasks have proved short.

@@ -37,7 +37,8 @@ constexpr std::array<CodeInfo, kCodes> kTable{{
     {Code::kServerFull, "VX-REQ-013", 503, "Too many connections", "try again shortly"},
     {Code::kComplaint, "VX-REQ-014", 400, "The request failed", "see the detail"},
     {Code::kNoToken, "VX-AUTH-001", 401, "A valid token is required",
-     "send Authorization: Bearer <token>; an admin can create one with `vortex tokens create`"},
+     "send Authorization: Bearer <token>; the user of the controller has one next to its database "
+     "(vortex.db.token), and an admin can create one with `vortex tokens create`"},
     {Code::kRoleTooLow, "VX-AUTH-002", 403, "The token's role does not allow this",
      "use a token with the role named in the detail"},
     {Code::kForeignHost, "VX-AUTH-003", 421, "Unknown host name",

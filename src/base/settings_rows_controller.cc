@@ -269,8 +269,12 @@ constexpr SettingSpec kControllerRows[] = {
     {.section = "controller",
      .key = "require_tokens",
      .kind = SettingKind::kSwitch,
-     .fallback = "false",
-     .doc = "Whether every request needs a token, even on loopback.",
+     .fallback = "true",
+     .doc =
+         "Whether every request needs a token, even on loopback. With false (or --no-tokens), "
+         "every "
+         "process on this machine can control this controller; on other addresses than loopback, "
+         "tokens are always required.",
      .store = kInController<&C::require_tokens>},
     {.section = "controller",
      .key = "worker_networks",

@@ -10,9 +10,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/settings.h"
 #include "base/time.h"
+#include "model/commit.h"
 #include "store/store.h"
 
 namespace vortex::controller {
@@ -21,6 +23,9 @@ struct ControllerParts {
   LoadedSettings settings;
   std::string id;  // of this controller; empty: made from host and process
   std::unique_ptr<store::Store> store;
+  std::vector<TokenRow> tokens = {};  // valid besides those in the store
+  // Told the port before the first request is answered.
+  std::function<void(std::uint16_t port)> listening = [](std::uint16_t) {};
   std::function<void(LogLevel, const std::string&)> log = [](LogLevel, const std::string&) {};
 };
 

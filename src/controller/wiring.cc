@@ -174,6 +174,7 @@ std::expected<void, std::string> Wiring::open() {
       net::Server::listen(io_, server_config(settings, *at), api_->handler(), api_->complain());
   if (!server) return std::unexpected(server.error());
   server_ = std::move(*server);
+  parts_.listening(server_->port());
   if (!reserve_.hold()) engine_.set_low_space(true);
   engine_.start();
   for (std::uint32_t i = 0; i < settings.controller.io_threads; ++i) {
@@ -196,6 +197,8 @@ std::expected<api::AccessPolicy, std::string> Wiring::access_policy(bool loopbac
   const bool wanted = parts_.settings.settings.controller.require_tokens || !loopback;
   policy.mode = wanted ? api::AccessPolicy::Mode::kTokens : api::AccessPolicy::Mode::kOpen;
   if (!wanted) return policy;
+  policy.fixed = parts_.tokens;
+  if (loopback && !policy.fixed.empty()) return policy;
   auto reader = parts_.store->reader();
   if (!reader) return std::unexpected(reader.error().detail);
   const auto tokens = (*reader)->tokens();

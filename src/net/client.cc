@@ -76,6 +76,7 @@ class ClientImpl : public std::enable_shared_from_this<ClientImpl> {
 
   const boost::asio::any_io_executor executor_;
   const ClientConfig config_;
+  std::string token_;  // what is sent: the configured one, or one that was found
   boost::asio::ip::tcp::socket socket_;
   std::unique_ptr<ClientTls> tls_;  // of the present connection; null: without
   boost::asio::steady_timer timer_;
@@ -229,6 +230,7 @@ bool sends_body(const Call& call) {
 ClientImpl::ClientImpl(asio::any_io_executor executor, ClientConfig config)
     : executor_(std::move(executor)),
       config_(std::move(config)),
+      token_(config_.token),
       socket_(executor_),
       timer_(executor_),
       resolved_(executor_),
@@ -256,6 +258,7 @@ asio::awaitable<ClientImpl::Answer> ClientImpl::run(std::shared_ptr<ClientImpl> 
   self->closed_ = false;
   self->timed_out_ = false;
   Answer answer = co_await self->exchange(call, on_piece);
+  if (answer && answer->status == 401 && self->config_.find_token) self->token_.clear();
   guard.clean = answer.has_value() && self->in_.empty() && self->parser_.keep_alive();
   co_return answer;
 }
@@ -265,6 +268,8 @@ asio::awaitable<ClientImpl::Answer> ClientImpl::exchange(Call& call, OnPiece& on
   if (!kept_connection_is_good()) {
     const Fault fault = co_await connect(limit);
     if (fault) co_return std::unexpected(*fault);
+    token_ =
+        config_.token;  // somebody else may be there now: one that was found is looked for again
   }
   arm(limit);
   co_await write_request(call);
@@ -282,7 +287,8 @@ void ClientImpl::build_head(const Call& call) {
   out_.clear();
   fmt::format_to(std::back_inserter(out_), "{} {} HTTP/1.1\r\nHost: {}\r\n", to_text(call.method),
                  call.target, where());
-  if (!config_.token.empty()) append_header(out_, "Authorization", "Bearer " + config_.token);
+  if (token_.empty() && config_.find_token) token_ = config_.find_token();
+  if (!token_.empty()) append_header(out_, "Authorization", "Bearer " + token_);
   if (sends_body(call)) {
     fmt::format_to(std::back_inserter(out_), "Content-Length: {}\r\n", call.body.size());
     if (!find_header(call.headers, "Content-Type")) {

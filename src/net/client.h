@@ -60,6 +60,8 @@ struct CallError {
 struct ClientConfig {
   Endpoint endpoint;
   std::string token;  // empty: none
+  // Asked while there is no token, in each connection anew and again when one it gave is refused.
+  std::function<std::string()> find_token = {};
   Duration connect_limit = seconds(5);
   Duration user_timeout = seconds(20);
   std::uint64_t body_bytes_max = 256ULL * 1024 * 1024;

@@ -41,6 +41,7 @@ void give_up(const std::string& why) {
 Stage::Stage(StageConfig config) : config_(std::move(config)) {
   LoadRequest request;
   request.flags = config_.settings;
+  request.flags.emplace_back("--controller.require_tokens=false");
   request.flags.emplace_back("--controller.listen=127.0.0.1:0");
   request.flags.emplace_back("--database.path=" + folder_.path() + "/vortex.db");
   auto loaded = load_settings(request);

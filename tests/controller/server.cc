@@ -24,7 +24,8 @@ void TestServer::start() {
 
 void TestServer::start_without_waiting() {
   LoadRequest request;
-  request.flags = options_.flags;
+  request.flags = {"--controller.require_tokens=false"};
+  request.flags.insert(request.flags.end(), options_.flags.begin(), options_.flags.end());
   request.flags.push_back("--controller.listen=127.0.0.1:0");
   request.flags.push_back("--database.path=" + database());
   auto loaded = load_settings(request);

@@ -12,7 +12,7 @@ fi
 ip link set lo up
 
 folder="$(mktemp -d)"
-"$vortex" controller --database.path="$folder/vortex.db" 2>"$folder/log" &
+"$vortex" controller --database.path="$folder/vortex.db" --no-tokens 2>"$folder/log" &
 controller=$!
 trap 'kill "$controller" 2>/dev/null || true; wait "$controller" || true; rm -rf "$folder"' EXIT
 

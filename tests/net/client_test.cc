@@ -5,8 +5,10 @@
 #include <vector>
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <fmt/format.h>
@@ -69,6 +71,68 @@ Call call_to(std::string target) {
 
 Answer fetch(std::uint16_t port, Call call) {
   return send_and_wait(client_of(port), std::move(call));
+}
+
+TEST(ClientCalls, LooksForATokenUntilOneIsGood) {
+  const auto handler = [](Exchange& exchange) -> asio::awaitable<Response> {
+    Response response;
+    const auto token = find_header(exchange.request().headers, "Authorization");
+    response.status = token == "Bearer good" ? 200 : 401;
+    co_return response;
+  };
+  TestServer server(handler);
+  std::vector<std::string> tokens{"good", "old", ""};
+  int asked = 0;
+  ClientConfig config = client_of(server.port());
+  config.find_token = [&] {
+    ++asked;
+    const std::string token = tokens.back();
+    if (tokens.size() > 1) tokens.pop_back();
+    return token;
+  };
+  asio::io_context io;
+  std::vector<int> statuses;
+  asio::co_spawn(
+      io,
+      [&]() -> asio::awaitable<void> {
+        Client client(co_await asio::this_coro::executor, config);
+        for (int i = 0; i < 5; ++i) {
+          const auto answer = co_await client.send(call_to("/"));
+          statuses.push_back(answer ? answer->status : 0);
+        }
+      },
+      asio::detached);
+  io.run();
+  EXPECT_EQ(statuses, (std::vector<int>{401, 401, 200, 200, 200}));
+  EXPECT_EQ(asked, 3) << "one that is good is kept";
+}
+
+// Whoever listens there after the connection was lost need not be who listened before.
+TEST(ClientCalls, LooksForATokenInEachConnection) {
+  const auto handler = [](Exchange& exchange) -> asio::awaitable<Response> {
+    Response response;
+    response.body = find_header(exchange.request().headers, "Authorization").value_or("none");
+    co_return response;
+  };
+  TestServer server(handler);
+  ClientConfig config = client_of(server.port());
+  int asked = 0;
+  config.find_token = [&] { return ++asked == 1 ? std::string("mine") : std::string(); };
+  asio::io_context io;
+  std::vector<std::string> said;
+  asio::co_spawn(
+      io,
+      [&]() -> asio::awaitable<void> {
+        Client client(co_await asio::this_coro::executor, config);
+        for (int i = 0; i < 2; ++i) {
+          const auto answer = co_await client.send(call_to("/"));
+          said.push_back(answer ? answer->body : answer.error().detail);
+          client.close();
+        }
+      },
+      asio::detached);
+  io.run();
+  EXPECT_EQ(said, (std::vector<std::string>{"Bearer mine", "none"}));
 }
 
 TEST(ClientCalls, SendsMethodTokenBodyAndHeaders) {

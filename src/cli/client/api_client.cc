@@ -92,9 +92,17 @@ std::expected<std::vector<net::Endpoint>, ExitCode> read_servers(const Context& 
   return std::unexpected(ExitCode::kUsage);
 }
 
+// Only for a port of this machine, and only in a connection to it.
+std::function<std::string()> finder_for(const net::Endpoint& server, local::TokenFor whom) {
+  const bool here = net::is_loopback(server.host) || server.host == "localhost";
+  if (!here || server.tls) return {};
+  return [port = server.port, whom] { return local::find_token(port, whom); };
+}
+
 }  // namespace
 
-std::expected<std::vector<net::ClientConfig>, ExitCode> controllers_of(const Context& context) {
+std::expected<std::vector<net::ClientConfig>, ExitCode> controllers_of(const Context& context,
+                                                                       local::TokenFor whom) {
   const auto servers = read_servers(context);
   if (!servers) return std::unexpected(servers.error());
   const auto token = read_token(context.token_file);
@@ -104,6 +112,7 @@ std::expected<std::vector<net::ClientConfig>, ExitCode> controllers_of(const Con
     net::ClientConfig& controller = controllers.emplace_back();
     controller.endpoint = server;
     controller.token = *token;
+    if (token->empty()) controller.find_token = finder_for(server, whom);
   }
   return controllers;
 }
@@ -305,6 +314,9 @@ net::ClientConfig ApiClient::client_config() const {
   net::ClientConfig config;
   config.endpoint = config_.servers[current_];
   config.token = config_.token;
+  if (config.token.empty()) {
+    config.find_token = finder_for(config.endpoint, local::TokenFor::kCommands);
+  }
   return config;
 }
 

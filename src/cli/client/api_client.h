@@ -22,6 +22,7 @@
 
 #include "cli/client/failure.h"
 #include "cli/context.h"
+#include "cli/local/own_tokens.h"
 #include "net/client.h"
 
 namespace vortex::cli {
@@ -39,8 +40,10 @@ std::string with_query(std::string_view path, const QueryItems& items);
 // The controllers that --server names and the token to show them. What is wrong with an address or
 // the token file is told to the user.
 
-// At least one.
-std::expected<std::vector<net::ClientConfig>, ExitCode> controllers_of(const Context& context);
+// At least one. Without a token file, the token of a controller of this user on this machine is
+// found by its port.
+std::expected<std::vector<net::ClientConfig>, ExitCode> controllers_of(
+    const Context& context, local::TokenFor whom = local::TokenFor::kCommands);
 
 enum class Repeat : bool { kWhereSafe, kNever };
 
@@ -64,7 +67,7 @@ using ApiResult = std::expected<ApiAnswer, Failure>;
 
 struct ApiConfig {
   std::vector<net::Endpoint> servers;  // at least one
-  std::string token;
+  std::string token;                   // empty: one that is found, see own_tokens.h
   Duration limit = seconds(30);
   Duration first_wait = millis(200);  // doubles with every retry
   Duration retry_after_max = seconds(5);

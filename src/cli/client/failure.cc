@@ -26,8 +26,9 @@ struct CommandHint {
 };
 constexpr CommandHint kCommandHints[] = {
     {"VX-AUTH-001",
-     "pass a token file with --token-file FILE or VORTEX_TOKEN_FILE; an admin can create a token "
-     "with `vortex tokens create`"},
+     "pass a token file with --token-file FILE or VORTEX_TOKEN_FILE; the user of the controller "
+     "has "
+     "one next to its database (vortex.db.token) and can create more with `vortex tokens create`"},
     {"VX-AUTH-006", "`vortex tokens list` shows them"},
     {"VX-TASK-001", "`vortex tasks list RUN` shows the tasks of a run"},
     {"VX-TASK-003", "`vortex tasks show TASK` shows its attempts"},

@@ -3,16 +3,23 @@
 #include <csignal>
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <systemd/sd-daemon.h>
 
+#include "api/secrets.h"
+#include "base/clock.h"
 #include "cli/arguments.h"
 #include "cli/commands/commands.h"
+#include "cli/local/own_tokens.h"
 #include "cli/logger.h"
 #include "controller/space_reserve.h"
+#include "net/client.h"
+#include "net/socket.h"
 #include "store/sqlite/open.h"
 
 namespace vortex::cli {
@@ -65,7 +72,54 @@ store::Result<std::unique_ptr<store::Store>> open_store(const store::SqliteOptio
   return store::open_sqlite(options);
 }
 
-ExitCode serve(Context& context) {
+// Valid although they are in no database: whoever may read their files may use them. No token that
+// is created can have these names.
+std::vector<TokenRow> rows_of(const local::OwnTokens& own) {
+  const Instant now = wall_clock_now();
+  return {{"local:admin", Role::kAdmin, api::hash_token(own.admin), now, false},
+          {"local:worker", Role::kWorker, api::hash_token(own.worker), now, false}};
+}
+
+// Where commands and workers of this user look, as long as what it returns lives.
+std::optional<local::PublishedTokens> publish(std::uint16_t port, local::OwnTokens own,
+                                              spdlog::logger& logger) {
+  auto published = local::PublishedTokens::publish(port, std::move(own));
+  if (published) return *std::move(published);
+  logger.warn(
+      "commands and workers on this machine will not find their token by themselves ({}): pass it "
+      "with --token-file",
+      published.error());
+  return std::nullopt;
+}
+
+// Opens the way in for the user of this controller. False: told to the user.
+bool add_own_tokens(const std::string& database, spdlog::logger& logger,
+                    controller::ControllerParts& parts) {
+  const ControllerSettings& settings = parts.settings.settings.controller;
+  const auto at = net::parse_listener(settings.listen, 0);
+  const bool loopback = at && net::is_loopback(at->host);  // elsewhere they always are required
+  if (!settings.require_tokens && loopback) {
+    logger.warn(
+        "no tokens are required: every process on this machine can run commands as this user");
+    return true;
+  }
+  auto own = local::own_tokens(database);
+  if (!own) {
+    complain(own.error());
+    return false;
+  }
+  logger.info("the admin token of this user is in {}",
+              local::token_path(database, local::TokenFor::kCommands));
+  parts.tokens = rows_of(*own);
+  auto published = std::make_shared<std::optional<local::PublishedTokens>>();
+  parts.listening = [published, own = *std::move(own), &logger](std::uint16_t port) {
+    if (auto done = publish(port, own, logger)) published->emplace(*std::move(done));
+  };
+  return true;
+}
+
+ExitCode serve(Context& context, bool no_tokens) {
+  if (no_tokens) context.setting_flags.emplace_back("--controller.require_tokens=false");
   auto loaded = load(context);
   if (!loaded) return ExitCode::kInvalid;
   const sigset_t signals = block_stop_signals();
@@ -86,6 +140,7 @@ ExitCode serve(Context& context) {
   parts.settings = std::move(*loaded);
   parts.store = std::move(*store);
   parts.log = lines_to(logger);
+  if (!add_own_tokens(path, *logger, parts)) return ExitCode::kFailed;
   auto controller = controller::Controller::start(std::move(parts));
   if (!controller) {
     complain(controller.error());
@@ -105,10 +160,13 @@ ExitCode serve(Context& context) {
 void add_controller(CommandSpec app, Command& chosen) {
   CommandSpec command =
       app.command("controller", "Run a controller with its database and API").group(kRunThings);
+  auto no_tokens = std::make_shared<bool>(false);
+  command.flag("--no-tokens", *no_tokens,
+               "Require no tokens: every process on this machine can control this controller");
   command.example(
       "vortex controller --database.path=/var/lib/vortex/vortex.db\n"
       "vortex controller --controller.listen=127.0.0.1:9090 --tuning=lan");
-  command.on_chosen(chosen, serve);
+  command.on_chosen(chosen, [no_tokens](Context& c) { return serve(c, *no_tokens); });
 }
 
 }  // namespace vortex::cli

@@ -18,6 +18,7 @@
 #include "cli/commands/commands.h"
 #include "cli/local/cluster.h"
 #include "cli/local/folder.h"
+#include "cli/local/own_tokens.h"
 #include "cli/logger.h"
 #include "cli/screen/human.h"
 #include "cli/screen/run_watch.h"
@@ -39,6 +40,7 @@ struct DevFlags {
   std::string file;
   bool once = false;
   bool stay = false;
+  bool no_tokens = false;
 };
 
 void greet(const local::Cluster& cluster, const DevFlags& flags) {
@@ -50,14 +52,24 @@ void greet(const local::Cluster& cluster, const DevFlags& flags) {
                   "  logs        {}/controller.log, workers.log, monitor.log",
                   cluster.url(), flags.workers, counted(flags.slots, "slot"), cluster.folder(),
                   cluster.folder()));
+  const std::string token =
+      local::token_path(cluster.folder() + "/vortex.db", local::TokenFor::kCommands);
+  talk(
+      flags.no_tokens
+          ? std::string("  token       none: every process on this machine can run commands as you")
+          : fmt::format("  token       {} (vortex finds it by itself)", token));
   const bool usual = cluster.endpoint().port == kUsualPort;
   const std::string server = usual ? "" : fmt::format(" --server {}", cluster.url());
   talk(
       fmt::format("\nTry, in another terminal:\n"
                   "  vortex status{}\n"
                   "  vortex run{} FILE.yaml\n"
-                  "  vortex workers list{}\n",
-                  server, server, server));
+                  "  vortex workers list{}\n"
+                  "  curl {}{}/api/runs\n",
+                  server, server, server,
+                  flags.no_tokens ? std::string()
+                                  : fmt::format("-H \"Authorization: Bearer $(cat {})\" ", token),
+                  cluster.url()));
 }
 
 // The example of `./run`, or whatever file was given: submitted and watched
@@ -115,9 +127,11 @@ bool is_busy(const DevFlags& flags, std::uint16_t port) {
   return true;
 }
 
-ExitCode develop(const Context& context, const DevFlags& flags) {
+ExitCode develop(const Context& context, const DevFlags& given) {
   const auto loaded = load(context);
   if (!loaded) return ExitCode::kInvalid;
+  DevFlags flags = given;
+  flags.no_tokens = given.no_tokens || !loaded->settings.controller.require_tokens;
   const std::uint16_t port = wanted_port(flags, *loaded);
   if (is_busy(flags, port)) return ExitCode::kFailed;
   std::error_code error;
@@ -136,6 +150,7 @@ ExitCode develop(const Context& context, const DevFlags& flags) {
   config.workers = flags.workers;
   config.slots = flags.slots;
   config.settings = context.setting_flags;
+  config.tokens = !flags.no_tokens;
   if (!context.config.empty())
     config.settings.insert(config.settings.begin(), {"--config", context.config});
   const bool usual_is_free = local::is_free(kUsualPort);
@@ -181,6 +196,8 @@ void add_dev(CommandSpec app, Command& chosen) {
   command.option("--run", flags->file, "Submit this DAG file and watch it").value_name("FILE");
   command.flag("--once", flags->once, "Stop when that run ends, with its exit code");
   command.flag("--stay", flags->stay, "Keep running afterwards, even without a terminal");
+  command.flag("--no-tokens", flags->no_tokens,
+               "Require no tokens: every process on this machine can run commands as you");
   command.example(
       "vortex dev\n"
       "vortex dev --run examples/hello.yaml --once");

@@ -73,15 +73,6 @@ std::string below_home(const char* xdg, const char* otherwise) {
   return home.starts_with('/') ? fmt::format("{}/{}/vortex", home, otherwise) : std::string();
 }
 
-// Where what must survive a kill -9, but not a reboot, is kept.
-std::string default_state_dir() {
-  if (::geteuid() == 0 && ::access("/run", W_OK) == 0) return "/run/vortex";
-  const std::string runtime = variable("XDG_RUNTIME_DIR");
-  if (!runtime.empty() && ::access(runtime.c_str(), W_OK) == 0) return runtime + "/vortex";
-  const std::string own = below_home("XDG_STATE_HOME", ".local/state");
-  return own.empty() ? fmt::format("/tmp/vortex-{}", ::geteuid()) : own;
-}
-
 std::string default_work_dir() {
   struct stat seen{};
   const std::string tmp = variable("TMPDIR");
@@ -159,7 +150,7 @@ Context with_short_flags(Context context, const WorkerFlags& flags) {
 // The folders that a container must find under the same name. False: told to the user.
 bool find_folders(const WorkerFlags& flags, worker::WorkerOptions& options) {
   std::error_code fault;
-  options.state_dir = flags.state_dir.empty() ? default_state_dir() : flags.state_dir;
+  options.state_dir = flags.state_dir.empty() ? local::default_state_dir() : flags.state_dir;
   options.work_dir = flags.work_dir.empty() ? default_work_dir() : flags.work_dir;
   options.work_dir = std::filesystem::absolute(options.work_dir, fault).lexically_normal().string();
   if (options.work_dir.size() > 1 && options.work_dir.ends_with('/')) options.work_dir.pop_back();
@@ -195,7 +186,7 @@ std::optional<worker::WorkerOptions> worker_options(const Context& context,
   if (flags.process.empty()) {  // the supervisor says it for all
     for (const std::string& notice : loaded->notices) talk("note: " + notice);
   }
-  auto controllers = controllers_of(context);
+  auto controllers = controllers_of(context, local::TokenFor::kWorkers);
   if (!controllers) return std::nullopt;
   options.controllers = *std::move(controllers);
   for (net::ClientConfig& client : options.controllers) {
@@ -317,7 +308,7 @@ void add_worker(CommandSpec app, Command& chosen) {
   command
       .option("--state-dir", flags->state_dir,
               "Directory for what must be cleaned up after a crash")
-      .default_text(default_state_dir());
+      .default_text(local::default_state_dir());
   command.option("--work-dir", flags->work_dir, "Directory for the files of tasks")
       .default_text(default_work_dir());
   command

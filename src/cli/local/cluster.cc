@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "cli/local/own_tokens.h"
 #include "net/client.h"
 
 namespace vortex::cli::local {
@@ -42,6 +43,7 @@ std::expected<void, std::string> ControllerProcess::spawn() {
   config.argv = {config_.program, "controller", "--database.path=" + database(),
                  fmt::format("--controller.listen=127.0.0.1:{}", config_.port)};
   config.argv.insert(config.argv.end(), config_.flags.begin(), config_.flags.end());
+  if (!config_.tokens) config.argv.emplace_back("--no-tokens");
   config.environment = config_.environment;
   config.log = config_.folder + "/controller.log";
   auto process = Process::spawn(config);
@@ -85,9 +87,7 @@ std::string last_words(const std::string& path) {
 }
 
 // How many workers the controller knows as alive.
-std::size_t live_workers(const net::Endpoint& endpoint) {
-  net::ClientConfig config;
-  config.endpoint = endpoint;
+std::size_t live_workers(const net::ClientConfig& config) {
   net::Call call;
   call.target = "/api/workers?live";
   call.limit = seconds(2);
@@ -122,6 +122,15 @@ Cluster::~Cluster() { stop(); }
 
 std::string Cluster::url() const { return fmt::format("http://127.0.0.1:{}", controller_->port()); }
 
+net::ClientConfig Cluster::client() const {
+  net::ClientConfig config;
+  config.endpoint = endpoint();
+  config.find_token = [port = config.endpoint.port] {
+    return find_token(port, TokenFor::kCommands);
+  };
+  return config;
+}
+
 net::Endpoint Cluster::endpoint() const { return {"127.0.0.1", controller_->port()}; }
 
 std::expected<void, std::string> Cluster::start_controller() {
@@ -130,6 +139,7 @@ std::expected<void, std::string> Cluster::start_controller() {
   child.folder = config_.folder;
   child.port = config_.port;
   child.flags = config_.settings;
+  child.tokens = config_.tokens;
   auto started = ControllerProcess::start(std::move(child));
   if (!started) return std::unexpected(started.error());
   controller_ = *std::move(started);
@@ -162,6 +172,10 @@ std::expected<void, std::string> Cluster::start_supervisor(std::size_t index) {
                   "--work-dir",
                   config_.folder + "/work",
                   "--monitoring.monitor-log=" + config_.folder + "/monitor.log"};
+  if (config_.tokens) {
+    process.argv.insert(process.argv.end(),
+                        {"--token-file", token_path(controller_->database(), TokenFor::kWorkers)});
+  }
   process.argv.insert(process.argv.end(), config_.worker_flags.begin(), config_.worker_flags.end());
   process.argv.insert(process.argv.end(), config_.settings.begin(), config_.settings.end());
   process.log = supervisor_log(index);
@@ -176,7 +190,7 @@ std::expected<void, std::string> Cluster::wait_for_workers() {
   const std::size_t wanted = std::size_t{config_.workers} * config_.supervisors;
   const Instant until = boot_clock_now() + kReadyLimit;
   while (boot_clock_now() < until) {
-    if (live_workers(endpoint()) >= wanted) return {};
+    if (live_workers(client()) >= wanted) return {};
     if (const std::string wrong = trouble(); !wrong.empty()) return std::unexpected(wrong);
     std::this_thread::sleep_for(std::chrono::microseconds(kClusterLook.us));
   }

@@ -30,6 +30,7 @@ struct ControllerConfig {
   std::uint16_t port = 0;  // 0: a free one is chosen
   std::vector<std::string> flags;
   std::vector<std::string> environment;  // NAME=value, besides our own
+  bool tokens = false;                   // requires them, as it would by itself
 };
 
 class ControllerProcess {
@@ -69,6 +70,7 @@ struct ClusterConfig {
   std::string workdir;                    // in which tasks run; empty: ours
   std::vector<std::string> settings;      // --section.key=value, for all parts
   std::vector<std::string> worker_flags;  // for the workers alone
+  bool tokens = true;                     // false: everybody on this machine may use it
 };
 
 class Cluster {
@@ -81,6 +83,7 @@ class Cluster {
 
   std::string url() const;
   net::Endpoint endpoint() const;
+  net::ClientConfig client() const;  // with the token of this user
   const std::string& folder() const { return config_.folder; }
   ControllerProcess& controller() { return *controller_; }
   Process& supervisor(std::size_t index) { return *supervisors_[index]; }

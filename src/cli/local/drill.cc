@@ -99,13 +99,11 @@ constexpr auto kDrillLook = std::chrono::milliseconds(2);
 std::expected<boost::json::object, std::string> call(const local::Cluster& cluster,
                                                      net::Method method, std::string target,
                                                      std::string body = {}) {
-  net::ClientConfig config;
-  config.endpoint = cluster.endpoint();
   net::Call request;
   request.method = method;
   request.target = std::move(target);
   request.body = std::move(body);
-  const auto answer = net::send_and_wait(config, std::move(request));
+  const auto answer = net::send_and_wait(cluster.client(), std::move(request));
   if (!answer) return std::unexpected(answer.error().detail);
   boost::system::error_code error;
   auto json = boost::json::parse(answer->body, error);
