@@ -23,6 +23,7 @@ enum class Tuning : std::uint8_t { kLan, kStandard, kWan, kTesting };
 enum class LogLevel : std::uint8_t { kTrace, kDebug, kInfo, kWarn, kError };
 enum class SpawnBackoff : std::uint8_t { kExponential, kLinear, kFixed };
 enum class Launcher : std::uint8_t { kSubprocess, kContainer };
+enum class TaskNetwork : std::uint8_t { kHost, kNone };
 
 // Members carry no defaults: those are in the table. Use default_settings() for them.
 struct ControllerSettings {
@@ -90,9 +91,15 @@ struct WorkerSettings {
   bool auto_respawn = false;
   std::uint32_t max_respawn_attempts = 0;
   Launcher launcher{};
-  std::string container_root;     // empty: tasks see the file system of the machine
-  std::string health_address;     // empty: the one that faces the controller
-  std::uint32_t health_port = 0;  // of the first worker; 0: any that is free
+  std::string container_root;               // empty: tasks see the file system of the machine
+  std::string health_address;               // empty: the one that faces the controller
+  std::uint32_t health_port = 0;            // of the first worker; 0: any that is free
+  std::string task_user;                    // user or user:group; empty: the worker's
+  std::uint32_t task_limit_processes = 0;   // 0: no limit of ours
+  std::uint32_t task_limit_open_files = 0;  // the same
+  std::uint64_t task_limit_core_bytes = 0;
+  bool task_read_only_root = false;
+  TaskNetwork task_network{};
 };
 
 struct DatabaseSettings {

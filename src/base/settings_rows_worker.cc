@@ -11,6 +11,7 @@ constexpr auto kInWorker = &store_in<&Settings::worker, Member>;
 
 constexpr std::string_view kBackoffs[] = {"exponential", "linear", "fixed"};
 constexpr std::string_view kLaunchers[] = {"subprocess", "container"};
+constexpr std::string_view kTaskNetworks[] = {"host", "none"};
 
 constexpr SettingSpec kWorkerRows[] = {
     {.section = "worker",
@@ -149,6 +150,53 @@ constexpr SettingSpec kWorkerRows[] = {
      .doc = "The port of the health endpoint for the first worker of a supervisor; the second one "
             "uses the next port, and so on. 0: any free port.",
      .store = kInWorker<&W::health_port>},
+    {.section = "worker",
+     .key = "task_user",
+     .kind = SettingKind::kText,
+     .fallback = "",
+     .doc = "The user that tasks run as: USER, USER:GROUP or UID:GID. They get no supplementary "
+            "groups and can never gain privileges. Requires a worker that runs as root. Empty: the "
+            "worker's own user.",
+     .store = kInWorker<&W::task_user>},
+    {.section = "worker",
+     .key = "task_limit_processes",
+     .kind = SettingKind::kCount,
+     .fallback = "0",
+     .range = {0, 4194304},
+     .doc = "Maximum number of processes and threads: of each task where control groups can limit "
+            "it, and with `task_user` of that user as a whole. 0: 4096 for each task where control "
+            "groups can limit it.",
+     .store = kInWorker<&W::task_limit_processes>},
+    {.section = "worker",
+     .key = "task_limit_open_files",
+     .kind = SettingKind::kCount,
+     .fallback = "0",
+     .range = {0, 1048576},
+     .doc = "Maximum number of open files of each process of a task. 0: the worker's limit.",
+     .store = kInWorker<&W::task_limit_open_files>},
+    {.section = "worker",
+     .key = "task_limit_core_bytes",
+     .kind = SettingKind::kCount,
+     .fallback = "0",
+     .range = {0, 1099511627776},
+     .doc = "Maximum size of a core dump of a task, in bytes. 0: no core dumps.",
+     .store = kInWorker<&W::task_limit_core_bytes>},
+    {.section = "worker",
+     .key = "task_read_only_root",
+     .kind = SettingKind::kSwitch,
+     .fallback = "false",
+     .doc = "Whether tasks see the file system read-only, except for the directory of their own "
+            "files and /tmp, /var/tmp and /dev/shm. Requires a worker that runs as root.",
+     .store = kInWorker<&W::task_read_only_root>},
+    {.section = "worker",
+     .key = "task_network",
+     .kind = SettingKind::kChoice,
+     .fallback = "host",
+     .choices = kTaskNetworks,
+     .doc =
+         "The network of tasks: the machine's (host), or none but a loopback of their own. `none` "
+         "requires a worker that runs as root; `vortex fence check` does not work in such tasks.",
+     .store = kInWorker<&W::task_network>},
 };
 
 }  // namespace

@@ -88,6 +88,10 @@ inline void assign(std::uint32_t& member, const SettingValue& value) {
   member = static_cast<std::uint32_t>(std::get<std::int64_t>(value));
 }
 
+inline void assign(std::uint64_t& member, const SettingValue& value) {
+  member = static_cast<std::uint64_t>(std::get<std::int64_t>(value));
+}
+
 inline void assign(Duration& member, const SettingValue& value) {
   member = std::get<Duration>(value);
 }

@@ -30,6 +30,15 @@ std::vector<std::string> own_environment() {
   return entries;
 }
 
+// As whoever logs in finds it.
+void set_identity(std::vector<std::string>& environment, const TaskUser& user) {
+  for (const auto& [name, value] :
+       {std::pair{"HOME=", user.home}, {"USER=", user.name}, {"LOGNAME=", user.name}}) {
+    std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name); });
+    environment.push_back(name + value);
+  }
+}
+
 }  // namespace
 
 Executor::Executor(boost::asio::io_context& io, ExecutorConfig config, LogSink& sink, Tell tell)
@@ -52,6 +61,7 @@ Executor::Executor(boost::asio::io_context& io, ExecutorConfig config, LogSink& 
   remove_files_of_before();
   host_->ended = [this](Slot& slot, agent::Input word) { ended(slot, std::move(word)); };
   host_->environment = fixed.environment.empty() ? own_environment() : fixed.environment;
+  if (fixed.confinement.user) set_identity(host_->environment, *fixed.confinement.user);
   if (fixed.containment == Containment::kAuto) {
     host_->roots = find_cgroup_roots(fixed.group.supervisor);
   }

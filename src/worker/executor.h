@@ -29,6 +29,7 @@
 #include "worker/checkpoints.h"
 #include "worker/log_shipper.h"
 #include "worker/options.h"
+#include "worker/slot/confinement.h"
 
 namespace vortex::worker {
 
@@ -63,6 +64,7 @@ struct ExecutorConfig {
   std::uint32_t processes_max = 4096;    // of one task, where it can be limited; 0: no limit
   std::string record_path;               // see slot_record.h; empty: none is kept
   std::vector<std::string> environment;  // NAME=value, of every task; empty: the worker's own
+  Confinement confinement = {};          // of every task
   int root = -1;   // descriptor of the folder that tasks have as their root; -1: the worker's
   int fence = -1;  // of runner_messages.h, moved on by the caller; -1: tasks run without one
   OwnLog notice = [](LogLevel, const std::string&) {};

@@ -13,6 +13,7 @@
 #include "model/sync.h"
 #include "net/client.h"
 #include "worker/cgroup.h"
+#include "worker/slot/confinement.h"
 
 namespace vortex::worker {
 
@@ -32,6 +33,7 @@ struct WorkerOptions {
   std::string state_dir;  // what has to be cleaned up after a kill -9 is recorded below it
   std::string work_dir;   // files of tasks, in a folder for each worker
   Containment containment = Containment::kAuto;
+  Confinement confinement = {};  // of tasks
 };
 
 // One of the supervisor's worker processes.

@@ -183,6 +183,10 @@ void WorkerProcess::start_executor() {
   config.containment = options_.worker.containment;
   config.group = {work_folder_name(options_.supervisor, options_.life), info().id.text};
   config.record_path = options_.record_path;
+  config.confinement = options_.worker.confinement;
+  if (config.confinement.processes_max > 0) {
+    config.processes_max = config.confinement.processes_max;
+  }
   config.root = root_.get();
   config.fence = fence_.file();
   config.notice = log_;

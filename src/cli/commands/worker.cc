@@ -208,6 +208,12 @@ std::optional<worker::WorkerOptions> worker_options(const Context& context,
   if (!read_labels(flags, info) || !read_resources(flags, info)) return std::nullopt;
   if (!find_folders(flags, options)) return std::nullopt;
   if (!health_ports_fit(flags, options.settings.worker)) return std::nullopt;
+  auto confinement = worker::confinement_of(options.settings.worker, options.work_dir);
+  if (!confinement) {
+    complain(confinement.error());
+    return std::nullopt;
+  }
+  options.confinement = *std::move(confinement);
   return options;
 }
 

@@ -104,6 +104,7 @@ class Runner {
   void start(const Order& order, std::span<std::byte> rest, Packet& packet);
   void kill(Duration grace, EndedBy by);
   Turn take_fence(const Order& order, Packet& packet);
+  Turn take_confinement(std::span<const std::byte> rest);
   void arm_fence(Instant until);
   void judge_fence();
   bool reap_dead();
@@ -119,6 +120,8 @@ class Runner {
   TaskSpawner spawner_;
   SpawnOrder spawn_;
   Fd root_;  // of tasks; none: the runner's own
+  ConfineOrder confine_;
+  int confine_error_ = 0;  // tasks cannot be held as they should: none is started
   SlotRecord record_;
   Fence fence_;
   Fd fence_timer_;  // by the boot clock: a machine that slept must not add its sleep
@@ -188,6 +191,8 @@ Runner::Turn Runner::take_order() {
       break;
     case OrderKind::kFence:
       return take_fence(order, packet);
+    case OrderKind::kConfine:
+      return take_confinement(std::span(buffer_).first(packet.bytes).subspan(sizeof(order)));
   }
   return control_ ? Turn::kGoOn : Turn::kEnd;
 }
@@ -205,6 +210,15 @@ Runner::Turn Runner::take_fence(const Order& order, Packet& packet) {
   fence_armed_ = false;
   fence_timer_.reset(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
   return fence_timer_ ? Turn::kGoOn : Turn::kEnd;
+}
+
+Runner::Turn Runner::take_confinement(std::span<const std::byte> rest) {
+  if (rest.size() <= sizeof(confine_) || rest.back() != std::byte{0}) return Turn::kEnd;
+  std::memcpy(&confine_, rest.data(), sizeof(confine_));
+  const auto* writable = reinterpret_cast<const char*>(rest.data() + sizeof(confine_));
+  confine_error_ = enter_namespaces(confine_, writable);
+  spawn_.confine = &confine_;
+  return Turn::kGoOn;
 }
 
 void Runner::arm_fence(Instant until) {
@@ -255,7 +269,11 @@ void Runner::start(const Order& order, std::span<std::byte> rest, Packet& packet
   spawn_.note =
       record_.expect(place_, {.from = now, .until = now + kBirthLongest, .attempt = attempt});
   Spawned spawned{.pid = -1, .error = EINVAL, .step = StartStep::kPrepare};
-  if (whole && spawn_.workdir != nullptr) spawned = spawner_.spawn(spawn_);
+  if (confine_error_ != 0) {
+    spawned.error = confine_error_;
+  } else if (whole && spawn_.workdir != nullptr) {
+    spawned = spawner_.spawn(spawn_);
+  }
   packet.fds[0].reset();
   if (spawned.pid > 0) {
     task_.emplace(now).leader = spawned.pid;

@@ -31,6 +31,7 @@ enum class OrderKind : std::uint32_t {
   kRoot,      // descriptor: the folder that tasks have as their root, before anything is started
   kRecord,    // descriptor: the record in which tasks note themselves, before anything is started
   kFence,     // descriptor: the memory of a Fence; grace of the kill when it is passed
+  kConfine,   // a ConfineOrder and the writable folder follow; before anything is started
 };
 
 // The payload of kStart: argv, then environment, then the working directory, each text closed by

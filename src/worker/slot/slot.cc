@@ -129,6 +129,14 @@ void RunnerLink::join(std::span<const Fd> entrances) {
 
 void RunnerLink::set_root(int folder) { send({.kind = OrderKind::kRoot}, {}, {&folder, 1}); }
 
+void RunnerLink::confine(const Confinement& confinement) {
+  const ConfineOrder order = order_of(confinement);
+  std::string payload(sizeof(order), '\0');
+  std::memcpy(payload.data(), &order, sizeof(order));
+  payload.append(confinement.writable).push_back('\0');
+  send({.kind = OrderKind::kConfine}, payload, {});
+}
+
 void RunnerLink::set_record(int file, std::uint32_t slot) {
   send({.kind = OrderKind::kRecord, .slot = slot}, {}, {&file, 1});
 }
@@ -294,6 +302,7 @@ std::optional<Slot::Fault> Slot::begin_runner() {
     files_.emplace(SlotFiles::Config{.home = host_.home,
                                      .name = fmt::format("slot-{}", number_),
                                      .checkpoint_bytes_max = config.checkpoint_bytes_max,
+                                     .owner = config.confinement.user,
                                      .remove = [&host = host_](Fd parent, std::string name) {
                                        host.remove(std::move(parent), std::move(name));
                                      }});
@@ -315,6 +324,7 @@ std::optional<Slot::Fault> Slot::begin_runner() {
   }
   link_ = std::move(*link);
   link_->join(group_.entrances());
+  link_->confine(config.confinement);
   if (config.root >= 0) link_->set_root(config.root);
   fence_grace_ = config.kill_grace;
   if (config.fence >= 0) link_->set_fence(config.fence, fence_grace_);
@@ -332,6 +342,10 @@ std::optional<Slot::Fault> Slot::open_output(int& write_end) {
   }
   // Only this end: a task does not expect that its output can be full.
   ::fcntl(pipe[0], F_SETFL, O_NONBLOCK);
+  // Whoever runs there may also open it anew, as /dev/stdout.
+  if (const auto& user = host_.config.confinement.user) {
+    [[maybe_unused]] const int done = ::fchown(pipe[1], user->uid, user->gid);
+  }
   unheard_.reset(pipe[0]);
   task_->output_open = true;
   write_end = pipe[1];

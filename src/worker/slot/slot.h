@@ -65,6 +65,8 @@ class RunnerLink : public std::enable_shared_from_this<RunnerLink> {
   void join(std::span<const Fd> entrances);
   // Its tasks have this folder as their root.
   void set_root(int folder);
+  // Its tasks are held like this.
+  void confine(const Confinement& confinement);
   // Its tasks note themselves in this record, as those of this slot.
   void set_record(int file, std::uint32_t slot);
   // Its tasks are killed with this grace when the fence is passed.

@@ -124,6 +124,9 @@ std::expected<void, std::string> SlotFiles::make_folder() {
   auto tmp = make_folder_in(made->get(), kTmp);
   parent_.reset(::fcntl(config_.home.fd(), F_DUPFD_CLOEXEC, 0));
   if (!tmp || !parent_) return fault(tmp ? errno : tmp.error());
+  for (const int folder : {tmp->get(), made->get()}) {
+    if (const auto given = hand_over(folder); !given) return fault(given.error());
+  }
   folder_ = *std::move(made);
   tmp_ = *std::move(tmp);
   folder_new_ = stamp_at(AT_FDCWD, path_.c_str());
@@ -133,6 +136,22 @@ std::expected<void, std::string> SlotFiles::make_folder() {
             {"VORTEX_PROGRESS", path_in(path_, kProgress)},
             {"VORTEX_TMPDIR", path_in(path_, kTmp)}};
   return {};
+}
+
+// What is ours becomes the task's. Its user can go through the folder above, and no further.
+std::expected<void, int> SlotFiles::hand_over(int file) const {
+  constexpr mode_t kPassable = 0711;
+  if (!config_.owner) return {};
+  if (::fchmod(config_.home.fd(), kPassable) != 0 ||
+      ::fchown(file, config_.owner->uid, config_.owner->gid) != 0) {
+    return std::unexpected(errno);
+  }
+  return {};
+}
+
+// A file of somebody else, linked to here, is none of the task's: we could read what it cannot.
+bool SlotFiles::is_theirs(const struct stat& seen) const {
+  return !config_.owner || seen.st_uid == config_.owner->uid;
 }
 
 void SlotFiles::retire() {
@@ -154,7 +173,7 @@ std::expected<void, std::string> SlotFiles::prepare(std::string_view checkpoint)
   if (checkpoint.empty()) return {};
   const Fd file(::openat(folder_.get(), kCheckpoint,
                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file || !write_all(file.get(), checkpoint)) {
+  if (!file || !write_all(file.get(), checkpoint) || !hand_over(file.get())) {
     return std::unexpected(system_fault(path_in(path_, kCheckpoint)));
   }
   checkpoint_told_ = stamp_of(kCheckpoint);
@@ -163,7 +182,9 @@ std::expected<void, std::string> SlotFiles::prepare(std::string_view checkpoint)
 
 std::expected<void, std::string> SlotFiles::prepare_with_file(const std::string& path) {
   if (auto done = prepare({}); !done) return done;
-  if (::renameat(AT_FDCWD, path.c_str(), folder_.get(), kCheckpoint) != 0) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!file || !hand_over(file.get()) ||
+      ::renameat(AT_FDCWD, path.c_str(), folder_.get(), kCheckpoint) != 0) {
     return std::unexpected(system_fault(path));
   }
   checkpoint_told_ = stamp_of(kCheckpoint);
@@ -189,7 +210,7 @@ void SlotFiles::clean_up() {
 std::optional<SlotFiles::FileStamp> SlotFiles::stamp_of(const char* name) const {
   struct stat now{};
   if (::fstatat(folder_.get(), name, &now, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
-  if (!S_ISREG(now.st_mode)) return std::nullopt;
+  if (!S_ISREG(now.st_mode) || !is_theirs(now)) return std::nullopt;
   return FileStamp{.inode = now.st_ino,
                    .size = now.st_size,
                    .changed_ns = now.st_mtim.tv_sec * 1'000'000'000 + now.st_mtim.tv_nsec};
@@ -202,6 +223,7 @@ std::expected<std::string, int> SlotFiles::read_whole(const char* name,
   struct stat now{};
   if (!file || ::fstat(file.get(), &now) != 0) return std::unexpected(errno);
   if (!S_ISREG(now.st_mode)) return std::unexpected(ENOTSUP);
+  if (!is_theirs(now)) return std::unexpected(EPERM);
   const auto size = static_cast<std::size_t>(now.st_size);
   if (size > bytes_max) return std::unexpected(EFBIG);
   errno = 0;
@@ -215,6 +237,7 @@ std::optional<std::string> SlotFiles::read_end(const char* name, std::size_t byt
   const Fd file(::openat(folder_.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat now{};
   if (!file || ::fstat(file.get(), &now) != 0 || !S_ISREG(now.st_mode)) return std::nullopt;
+  if (!is_theirs(now)) return std::nullopt;
   const auto size = static_cast<std::size_t>(now.st_size);
   const std::size_t bytes = std::min(size, bytes_max);
   return read_from(file.get(), static_cast<off_t>(size - bytes), bytes);
@@ -251,7 +274,8 @@ std::optional<SlotFiles::NewCheckpoint> SlotFiles::new_checkpoint(Moment moment)
     fresh.file.reset(
         ::openat(folder_.get(), kCheckpoint, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     fresh.bytes = static_cast<std::uint64_t>(look->size);
-    if (!fresh.file) return std::nullopt;
+    struct stat now{};
+    if (!fresh.file || ::fstat(fresh.file.get(), &now) != 0 || !is_theirs(now)) return std::nullopt;
   } else {
     auto data = read_whole(kCheckpoint, config_.checkpoint_bytes_max);
     if (!data) return std::nullopt;

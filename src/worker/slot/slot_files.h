@@ -21,6 +21,7 @@
 #include "model/sync.h"
 #include "worker/files.h"
 #include "worker/own_folder.h"
+#include "worker/slot/confinement.h"
 
 namespace vortex::worker {
 
@@ -34,6 +35,7 @@ class SlotFiles {
     WorkFolder& home;                              // the worker's, in which folders are made
     std::string name;                              // of the first folder; others have a number too
     std::size_t checkpoint_bytes_max = 64 * 1024;  // read at once; a larger one is opened
+    std::optional<TaskUser> owner = {};            // who runs tasks; unset: we do
     // Removes what has this name, somewhere else and when there is time.
     std::function<void(Fd parent, std::string name)> remove;
   };
@@ -98,6 +100,8 @@ class SlotFiles {
   std::expected<std::string, int> read_whole(const char* name, std::size_t bytes_max) const;
   std::optional<std::string> read_end(const char* name, std::size_t bytes_max) const;
   std::expected<void, std::string> make_folder();
+  std::expected<void, int> hand_over(int file) const;
+  bool is_theirs(const struct stat& seen) const;
   void retire();
 
   Config config_;

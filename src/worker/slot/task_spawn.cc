@@ -73,6 +73,13 @@ struct ChildPlan {
     plan.error = errno;
     ::_exit(127);
   }
+  if (plan.order->confine != nullptr) {
+    plan.error = give_up_rights(*plan.order->confine);
+    if (plan.error != 0) ::_exit(127);
+    // A change of user has taken it back.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != plan.parent) ::_exit(127);
+  }
   plan.step = StartStep::kWorkdir;
   if (*plan.order->workdir != '\0' && ::chdir(plan.order->workdir) != 0) {
     plan.error = errno;

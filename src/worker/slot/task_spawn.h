@@ -14,6 +14,7 @@
 
 #include <sys/types.h>
 
+#include "worker/slot/confinement.h"
 #include "worker/slot/runner_messages.h"
 
 namespace vortex::worker {
@@ -24,7 +25,8 @@ struct SpawnOrder {
   const char* workdir = "";  // empty: where the caller is, or the root below
   int root = -1;             // folder that becomes its root; -1: the caller's
   int output = -1;
-  int nice = 0;  // of the task; the runner's own may be more urgent
+  int nice = 0;                           // of the task; the runner's own may be more urgent
+  const ConfineOrder* confine = nullptr;  // null: it has all the rights of the caller
   // Where the process stores its id before it becomes the task; null: nowhere.
   std::int32_t* note = nullptr;
 };

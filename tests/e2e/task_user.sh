@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# tests/e2e/task_user.sh VORTEX: tasks as another user, without a network and on a read-only root, through a
+# real worker; what cannot be arranged is refused before anything starts. Needs root.
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+begin "$(realpath "$1")"
+export VORTEX_SERVER="$url"
+chmod 755 "$folder"
+worker=(worker --name w --slots 2 --state-dir "$folder/state" --work-dir "$folder/work" --tuning=testing)
+supervisor=
+trap 'kill "$supervisor" 2>/dev/null || true; wait "$supervisor" 2>/dev/null || true; finish' EXIT
+
+refused() { # WORDS FLAGS...
+  local code=0
+  "$vortex" "${worker[@]}" "${@:2}" >"$folder/said" 2>&1 || code=$?
+  [[ $code == 7 ]] || fail "exit code $code: ${*:2}: $(cat "$folder/said")"
+  grep -q -- "$1" "$folder/said" || fail "it does not say '$1': $(cat "$folder/said")"
+}
+refused "no user 'no-such-user'" --worker.task-user=no-such-user
+cat >"$folder/as-nobody" <<SH
+#!/bin/sh
+exec setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$folder/home" "$vortex" "\$@"
+SH
+chmod 755 "$folder/as-nobody"
+code=0
+"$folder/as-nobody" worker --name n --state-dir "$folder/home/state" --work-dir "$folder/home/work" \
+  --worker.task-user=daemon >"$folder/said" 2>&1 || code=$?
+[[ $code == 7 ]] && grep -q 'only root can run tasks as another user' "$folder/said" ||
+  fail "exit code $code: $(cat "$folder/said")"
+
+"$vortex" "${worker[@]}" --worker.task-user=nobody:nogroup --worker.task-read-only-root=true --worker.task-network=none \
+  --worker.task-limit-open-files=99 2>"$folder/worker.log" &
+supervisor=$!
+task() { "$vortex" exec -q -- sh -c "$1" 2>"$folder/err"; }
+[[ "$(task 'id -un; id -gn; ulimit -n; ulimit -c')" == $'nobody\nnogroup\n99\n0' ]] ||
+  fail "the task is somebody else: $(task 'id; ulimit -n')"
+[[ "$(task 'grep NoNewPrivs /proc/self/status | cut -f2')" == 1 ]] || fail "it could gain privileges"
+[[ "$(task 'cat /proc/net/dev | grep -c :')" == 1 ]] || fail "it has a network"
+[[ "$(task 'echo x > "$VORTEX_TMPDIR/x" && echo "{}" > "$VORTEX_OUTPUTS" && echo fine')" == fine ]] ||
+  fail "it cannot write its own files"
+[[ "$(task 'touch "$HOME/x" /usr/x 2>/dev/null || echo refused')" == refused ]] || fail "the root is writable"
+[[ "$(task 'cat '"$folder"'/vortex.db 2>/dev/null || echo refused')" == refused ]] || fail "it reads the database"
+
+# Everything it has started goes with it.
+cat >"$folder/escape.yaml" <<'YAML'
+vortex: 1
+name: escape
+tasks:
+  leave: {run: [sh, -c, "setsid sleep 4711 & setsid sleep 4711 & sleep 4711"]}
+YAML
+run="$("$vortex" run "$folder/escape.yaml" --detach -q)"
+eventually pgrep -u nobody -f 'sleep 4711'
+"$vortex" runs cancel "$run" --yes >/dev/null 2>&1
+"$vortex" runs wait "$run" --timeout 30s >/dev/null 2>&1 || true
+pgrep -u nobody -f 'sleep 4711' >/dev/null && fail "something of it is left"
+kill "$supervisor"
+wait "$supervisor" || fail "the worker did not stop with 0"
+echo "task_user: ok"
