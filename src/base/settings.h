@@ -125,12 +125,20 @@ struct MonitoringSettings {
   std::uint32_t monitor_log_mib = 0;
 };
 
+struct SecretsSettings {
+  std::string master_key_file;
+  std::string previous_master_key_file;
+  std::string master_key_command;
+  Duration master_key_command_timeout{};
+};
+
 struct Settings {
   Tuning tuning{};
   ControllerSettings controller;
   WorkerSettings worker;
   DatabaseSettings database;
   MonitoringSettings monitoring;
+  SecretsSettings secrets;
 };
 
 struct SettingsFile {

@@ -1,5 +1,5 @@
-// The key at the top of the file and the sections [database] and [monitoring] of the settings
-// table.
+// The key at the top of the file and the sections [database], [monitoring] and [secrets] of the
+// settings table.
 
 #include "base/settings_table.h"
 
@@ -140,6 +140,36 @@ constexpr SettingSpec kOtherRows[] = {
      .doc = "Maximum size of the monitor log, in MiB; a larger one is renamed to `<name>.1` and a "
             "new one is started.",
      .store = &store_in<&Settings::monitoring, &MonitoringSettings::monitor_log_mib>},
+    {.section = "secrets",
+     .key = "master_key_file",
+     .kind = SettingKind::kText,
+     .fallback = "",
+     .doc = "File with the master key that seals all secrets; `vortex secrets init` makes one. "
+            "Only the controller's user may be able to read it. Empty: the key comes from "
+            "`secrets.master_key_command`, from the environment (VORTEX_SECRETS_MASTER_KEY) or "
+            "from the systemd credential `vortex-master-key`; without any, secrets are disabled.",
+     .store = &store_in<&Settings::secrets, &SecretsSettings::master_key_file>},
+    {.section = "secrets",
+     .key = "previous_master_key_file",
+     .kind = SettingKind::kText,
+     .fallback = "",
+     .doc = "File with the previous master key, while the master key is being replaced: what it "
+            "sealed is still readable and is sealed again with the new one. Empty: none.",
+     .store = &store_in<&Settings::secrets, &SecretsSettings::previous_master_key_file>},
+    {.section = "secrets",
+     .key = "master_key_command",
+     .kind = SettingKind::kText,
+     .fallback = "",
+     .doc = "Shell command that prints the master key, for example one that asks a KMS. Used if "
+            "`secrets.master_key_file` is empty. Empty: none.",
+     .store = &store_in<&Settings::secrets, &SecretsSettings::master_key_command>},
+    {.section = "secrets",
+     .key = "master_key_command_timeout_secs",
+     .kind = SettingKind::kSeconds,
+     .fallback = "30",
+     .range = {0.1, 600},
+     .doc = "How long `secrets.master_key_command` may take.",
+     .store = &store_in<&Settings::secrets, &SecretsSettings::master_key_command_timeout>},
 };
 
 }  // namespace

@@ -34,14 +34,34 @@ bool is_service_link(std::string_view name) {
 // Variables of ours that are no settings: those of the command line, and what a task finds in its
 // environment (worker/slot/launch.cc, cli/commands/leases.cc), as a task may start a controller or
 // a worker of its own.
-constexpr std::string_view kOtherNames[] = {
-    "VORTEX_ATTEMPT",     "VORTEX_CHECKPOINT",      "VORTEX_CONFIG",      "VORTEX_CONTAINER",
-    "VORTEX_DAG",         "VORTEX_DEADLINE",        "VORTEX_EPOCH",       "VORTEX_LEASE_AGENT",
-    "VORTEX_LEASE_EPOCH", "VORTEX_LEASE_PARTITION", "VORTEX_LEASE_TOPIC", "VORTEX_MAP_INDEX",
-    "VORTEX_MAP_ITEM",    "VORTEX_OUTPUTS",         "VORTEX_PROGRAM",     "VORTEX_PROGRESS",
-    "VORTEX_RUN_ID",      "VORTEX_SECRETS",         "VORTEX_SERVER",      "VORTEX_TASK",
-    "VORTEX_TASK_ID",     "VORTEX_TMPDIR",          "VORTEX_TOKEN",       "VORTEX_TOKEN_FILE",
-    "VORTEX_URL",         "VORTEX_WORKER",          "VORTEX_WORKER_PID"};
+constexpr std::string_view kOtherNames[] = {"VORTEX_ATTEMPT",
+                                            "VORTEX_CHECKPOINT",
+                                            "VORTEX_CONFIG",
+                                            "VORTEX_CONTAINER",
+                                            "VORTEX_DAG",
+                                            "VORTEX_DEADLINE",
+                                            "VORTEX_EPOCH",
+                                            "VORTEX_LEASE_AGENT",
+                                            "VORTEX_LEASE_EPOCH",
+                                            "VORTEX_LEASE_PARTITION",
+                                            "VORTEX_LEASE_TOPIC",
+                                            "VORTEX_MAP_INDEX",
+                                            "VORTEX_MAP_ITEM",
+                                            "VORTEX_OUTPUTS",
+                                            "VORTEX_PROGRAM",
+                                            "VORTEX_PROGRESS",
+                                            "VORTEX_RUN_ID",
+                                            "VORTEX_SECRETS",
+                                            "VORTEX_SECRETS_MASTER_KEY",
+                                            "VORTEX_SERVER",
+                                            "VORTEX_TASK",
+                                            "VORTEX_TASK_ID",
+                                            "VORTEX_TMPDIR",
+                                            "VORTEX_TOKEN",
+                                            "VORTEX_TOKEN_FILE",
+                                            "VORTEX_URL",
+                                            "VORTEX_WORKER",
+                                            "VORTEX_WORKER_PID"};
 
 bool is_other(std::string_view name) {
   return is_fault_variable(name) || std::ranges::find(kOtherNames, name) != std::end(kOtherNames);

@@ -18,17 +18,18 @@ constexpr std::array<std::string_view, 3> kCore{"base", "model", "core"};
 constexpr std::array<std::string_view, 3> kAgent{"base", "model", "agent"};
 constexpr std::array<std::string_view, 4> kEngine{"base", "model", "core", "engine"};
 constexpr std::array<std::string_view, 3> kCodec{"base", "model", "codec"};
+constexpr std::array<std::string_view, 4> kVault{"base", "model", "codec", "vault"};
 constexpr std::array<std::string_view, 4> kStore{"base", "model", "codec", "store"};
 constexpr std::array<std::string_view, 2> kNet{"base", "net"};
-constexpr std::array<std::string_view, 7> kApi{"base",  "model", "core", "codec",
-                                               "store", "net",   "api"};
-constexpr std::array<std::string_view, 9> kController{
-    "base", "model", "core", "engine", "codec", "store", "net", "api", "controller"};
-constexpr std::array<std::string_view, 6> kWorker{"base",  "model", "agent",
-                                                  "codec", "net",   "worker"};
-constexpr std::array<std::string_view, 12> kCli{"base",   "model",      "core",   "agent",
-                                                "engine", "codec",      "store",  "net",
-                                                "api",    "controller", "worker", "cli"};
+constexpr std::array<std::string_view, 8> kApi{"base",  "model", "core", "codec",
+                                               "vault", "store", "net",  "api"};
+constexpr std::array<std::string_view, 10> kController{
+    "base", "model", "core", "engine", "codec", "vault", "store", "net", "api", "controller"};
+constexpr std::array<std::string_view, 7> kWorker{"base",  "model", "agent", "codec",
+                                                  "vault", "net",   "worker"};
+constexpr std::array<std::string_view, 13> kCli{"base",       "model",  "core",  "agent", "engine",
+                                                "codec",      "vault",  "store", "net",   "api",
+                                                "controller", "worker", "cli"};
 
 struct Layer {
   std::string_view folder;
@@ -36,9 +37,11 @@ struct Layer {
 };
 
 constexpr Layer kLayers[] = {
-    {"base", kBase},     {"model", kModel},           {"core", kCore},     {"agent", kAgent},
-    {"engine", kEngine}, {"codec", kCodec},           {"store", kStore},   {"net", kNet},
-    {"api", kApi},       {"controller", kController}, {"worker", kWorker}, {"cli", kCli},
+    {"base", kBase},   {"model", kModel},           {"core", kCore},
+    {"agent", kAgent}, {"engine", kEngine},         {"codec", kCodec},
+    {"vault", kVault}, {"store", kStore},           {"net", kNet},
+    {"api", kApi},     {"controller", kController}, {"worker", kWorker},
+    {"cli", kCli},
 };
 
 // Folders that are not the product: the product includes none of them.
