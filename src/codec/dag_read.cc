@@ -89,11 +89,17 @@ constexpr Field<DagDraft> kDagFields[] = {
     {"tasks", keep_node<&DagDraft::tasks, DagDraft>, kRequired},
 };
 
+void not_here(Reading& in, NodeIx value, DagDraft& /*out*/) {
+  if (in.full()) return;
+  in.problem(value - 1, in.document().name_of(value) + " belongs to a task",
+             "put it into the task that needs it, or into defaults for all tasks");
+}
+
 constexpr Field<DagDraft> kYamlFields[] = {
     {"defaults", keep_node<&DagDraft::defaults, DagDraft>},
     {"schedule", not_yet<DagDraft>},
     {"concurrency", not_yet<DagDraft>},
-    {"secrets", not_yet<DagDraft>},
+    {"secrets", not_here},
     {"hooks", not_yet<DagDraft>},
 };
 
@@ -125,7 +131,11 @@ void read_dag_document(Reading& in, NodeIx root, DagSpec& out) {
   out = std::move(draft.spec);
 }
 
-std::vector<std::string_view> dag_keys() { return keys_of(kYamlDagFields.fields); }
+std::vector<std::string_view> dag_keys() {
+  std::vector<std::string_view> keys = keys_of(kYamlDagFields.fields);
+  std::erase(keys, "secrets");
+  return keys;
+}
 std::vector<std::string_view> param_keys() { return keys_of(kParamFields); }
 
 Decoded<DagSpec> read_dag(std::string_view json) {

@@ -142,10 +142,21 @@ std::string matrix() {
          text(kPlain) + "}}";
 }
 
+std::string secrets() {
+  const std::string reference =
+      R"({"type":"string","pattern":"^[a-z0-9][a-z0-9._/-]*(@[1-9][0-9]*)?$"})";
+  return fmt::format(R"({{"type":"object","properties":{{"files":{{"type":"object",{},)"
+                     R"("additionalProperties":{}}}}},"additionalProperties":{}}})",
+                     names_of_members(), reference, reference);
+}
+
 std::vector<Key> shared_keys() {
   return {
       {"shell", text(kTexts), "The command that runs a script, such as [bash, -euc]."},
       {"env", text(kPairs), "Environment variables; expressions are allowed."},
+      {"secrets", secrets(),
+       "Secrets as environment variables, and with files: as files in $VORTEX_SECRETS; NAME@3 is "
+       "version 3."},
       {"workdir", text(kText), "Working directory of the command; expressions are allowed."},
       {"retry", retry(), "How often and when to retry after a failure."},
       {"retries", whole(0, kRetriesMax), "Short form of retry: {max: N}."},

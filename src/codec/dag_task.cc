@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "codec/dag_read.h"
 #include "codec/json_writer.h"
 #include "codec/mistakes.h"
@@ -263,9 +267,88 @@ void read_shell(Reading& in, NodeIx node, TaskDraft& out) {
   read_texts(in, node, out.command.command.shell);
 }
 
+// ---- secrets ----
+
+constexpr std::string_view kFilesKey = "files";
+
+std::string secret_help(std::string_view text) {
+  SecretUse use;
+  const std::string lower = lower_case(text);
+  if (lower == text || read_secret_reference(lower, use)) return {};
+  return fmt::format("did you mean '{}'?", lower);
+}
+
+struct SecretList {
+  std::vector<SecretUse> uses;
+  bool files = false;
+};
+
+void read_secret(Reading& in, NodeIx key, NodeIx value, SecretList& out) {
+  if (in.full()) return;
+  const auto text = text_of(in, value);
+  if (!text) return;
+  SecretUse use;
+  use.as = in.document().text(key);
+  use.file = out.files;
+  if (const auto wrong = read_secret_reference(*text, use)) {
+    return in.problem(value, *wrong, secret_help(*text));
+  }
+  const auto wrong =
+      use.file ? complain_of_name("file of a secret", use.as) : complain_of_variable(use.as, {});
+  if (wrong) return in.problem(key, *wrong);
+  out.uses.push_back(std::move(use));
+}
+
+void read_secret_files(Reading& in, NodeIx node, SecretList& out) {
+  constexpr std::string_view kHelp = "write files: {tls.key: tls/key}";
+  if (in.document().kind(node) != NodeKind::kObject) {
+    return in.wrong_type(node, object_word(in.document().syntax()), std::string(kHelp));
+  }
+  if (!is_object_of_names(in, node)) return;
+  out.files = true;
+  in.document().each_member(node,
+                            [&](NodeIx key, NodeIx value) { read_secret(in, key, value, out); });
+  out.files = false;
+}
+
+// The newer use of a variable or file wins, in the place of the older one.
+void merge_secrets(std::vector<SecretUse>& out, std::vector<SecretUse> newer) {
+  std::map<std::pair<bool, std::string>, std::size_t> places;
+  for (std::size_t i = 0; i < out.size(); ++i) places.emplace(std::pair(out[i].file, out[i].as), i);
+  for (SecretUse& use : newer) {
+    const auto [place, added] = places.emplace(std::pair(use.file, use.as), out.size());
+    if (added) {
+      out.push_back(std::move(use));
+    } else {
+      out[place->second] = std::move(use);
+    }
+  }
+}
+
+void read_more_secrets(Reading& in, NodeIx node, TaskDraft& out) {
+  if (in.document().kind(node) != NodeKind::kObject) {
+    return in.wrong_type(node, object_word(in.document().syntax()),
+                         "write secrets: {DB_PASSWORD: db/password}");
+  }
+  if (!is_object_of_names(in, node)) return;
+  SecretList list;
+  in.document().each_member(node, [&](NodeIx key, NodeIx value) {
+    const std::string_view name = in.document().text(key);
+    if (name == kFilesKey) return read_secret_files(in, value, list);
+    const std::string_view near = nearest_name(name, std::span(&kFilesKey, 1));
+    if (in.document().kind(value) == NodeKind::kObject && !near.empty() && !in.full()) {
+      return in.problem(key, fmt::format("unknown key {} in 'secrets'", in_quotes(name)),
+                        "did you mean 'files'?");
+    }
+    read_secret(in, key, value, list);
+  });
+  merge_secrets(out.spec.secrets, std::move(list.uses));
+}
+
 constexpr Field<TaskDraft> kSharedFields[] = {
     {"shell", read_shell},
     {"env", read_more_env},
+    {"secrets", read_more_secrets},
     {"workdir", [](Reading& in, NodeIx node,
                    TaskDraft& out) { read_text(in, node, out.command.command.workdir); }},
     {"retry", read_retry},
@@ -304,7 +387,6 @@ constexpr Field<TaskDraft> kYamlFields[] = {
     {"call", not_yet<TaskDraft>},
     {"dag", not_yet<TaskDraft>},
     {"concurrency", not_yet<TaskDraft>},
-    {"secrets", not_yet<TaskDraft>},
     {"hooks", not_yet<TaskDraft>},
 };
 

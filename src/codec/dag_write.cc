@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -75,6 +76,28 @@ void write_stale_counts(JsonWriter& json, StaleCounts counts) {
   json.end_array();
 }
 
+void write_secret(JsonWriter& json, const SecretUse& use) {
+  std::string reference = use.secret;
+  if (use.version != 0) reference += "@" + std::to_string(use.version);
+  json.field(use.as, std::string_view(reference));
+}
+
+void write_secrets(JsonWriter& json, const std::vector<SecretUse>& secrets) {
+  if (secrets.empty()) return;
+  json.key("secrets").begin_object();
+  for (const SecretUse& use : secrets) {
+    if (!use.file) write_secret(json, use);
+  }
+  if (std::ranges::any_of(secrets, &SecretUse::file)) {
+    json.key("files").begin_object();
+    for (const SecretUse& use : secrets) {
+      if (use.file) write_secret(json, use);
+    }
+    json.end_object();
+  }
+  json.end_object();
+}
+
 void write_task(JsonWriter& json, const NodeSpec& node) {
   json.key(node.name).begin_object();
   write_texts(json, "needs", node.needs);
@@ -82,6 +105,7 @@ void write_task(JsonWriter& json, const NodeSpec& node) {
     json.field("trigger_rule", word_for(kTriggerRules, node.trigger));
   }
   write_command(json, node.command);
+  write_secrets(json, node.secrets);
   if (node.retry) write_retry(json, *node.retry);
   write_requirements(json, node);
   if (node.exclusive) json.field("exclusive", true);

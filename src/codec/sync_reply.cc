@@ -16,6 +16,7 @@
 #include "codec/reading.h"
 #include "codec/sync_json.h"
 #include "codec/sync_parts.h"
+#include "codec/text.h"
 #include "codec/units.h"
 #include "model/dag.h"
 #include "model/rows.h"
@@ -31,6 +32,35 @@ constexpr Field<MapItem> kMapFields[] = {
     {"item", [](Reading& in, NodeIx node, MapItem& out) { read_text(in, node, out.item); },
      kRequired},
 };
+
+void read_secret_value(Reading& in, NodeIx node, SecretText& out) {
+  const auto text = text_of(in, node);
+  if (!text) return;
+  auto value = decode_base64(*text);
+  if (!value) return in.problem(node, "the value of a secret is not base64");
+  out = SecretText(std::string_view(*value));
+  wipe(*value);
+}
+
+constexpr Field<SecretValue> kSecretFields[] = {
+    {"env", [](Reading& in, NodeIx node, SecretValue& out) { read_text(in, node, out.as); }},
+    {"file",
+     [](Reading& in, NodeIx node, SecretValue& out) {
+       read_text(in, node, out.as);
+       out.file = true;
+     }},
+    {"value_base64",
+     [](Reading& in, NodeIx node, SecretValue& out) { read_secret_value(in, node, out.value); },
+     kRequired},
+};
+
+void read_secrets(Reading& in, NodeIx node, SecretsPtr& out) {
+  if (!is_array(in, node)) return;
+  out = std::make_shared<SecretSet>();
+  in.document().each_item(node, [&](NodeIx item) {
+    if (!in.full()) read_object(in, item, "", kSecretFields, out->values.emplace_back());
+  });
+}
 
 struct AssignmentDraft {
   Assignment assignment;
@@ -68,6 +98,8 @@ constexpr Field<Draft> kAssignmentFields[] = {
                Draft& out) { read_object(in, node, "", kMapFields, out.order.map.emplace()); }},
     {"report_output",
      [](Reading& in, NodeIx node, Draft& out) { read_flag(in, node, out.order.report_output); }},
+    {"secrets",
+     [](Reading& in, NodeIx node, Draft& out) { read_secrets(in, node, out.order.secrets); }},
     {"timeout_ms", [](Reading& in, NodeIx node,
                       Draft& out) { read_millis(in, node, out.assignment.execution_timeout); }},
     {"kill_grace_ms", [](Reading& in, NodeIx node,
@@ -192,6 +224,30 @@ void write_definition(JsonWriter& json, const Definition& what) {
   if (what.report_output) json.field("report_output", true);
 }
 
+constexpr std::size_t base64_bytes(std::size_t bytes) { return (bytes + 2) / 3 * 4; }
+
+const CommandLine& spec_of(const PlannedWork& work) {
+  return work.command ? *work.command : work.plan->node_spec(work.node).command;
+}
+
+// So that the text need not grow once a secret is in it, which would leave a copy behind.
+std::size_t bytes_with_secrets(const SyncReply& reply) {
+  constexpr std::size_t kAround = 64;    // names of members
+  constexpr std::size_t kUsual = 4'096;  // and of tasks, commands, variables
+  std::size_t bytes = 0;
+  for (const Assignment& assignment : reply.assignments) {
+    const auto* work = std::get_if<PlannedWork>(&assignment.work);
+    if (work == nullptr || !work->secrets) continue;
+    for (const SecretValue& secret : work->secrets->values) {
+      bytes += base64_bytes(secret.value.size()) + secret.as.size() + kAround;
+    }
+    for (const std::string& word : spec_of(*work).argv) bytes += 2 * word.size() + kAround;
+    for (const auto& [name, value] : spec_of(*work).env) bytes += 2 * value.size() + kAround;
+    bytes += kUsual;
+  }
+  return bytes;
+}
+
 // Where in the text the definition of a node already stands. Fixed in size: two nodes that want the
 // same place push each other out, and that costs time only.
 class WrittenDefinitions {
@@ -223,6 +279,20 @@ void write_map(JsonWriter& json, const MapItem& map) {
   json.key("map").begin_object();
   json.field("index", map.index).field("item", std::string_view(map.item));
   json.end_object();
+}
+
+void write_secrets(JsonWriter& json, const SecretsPtr& secrets) {
+  if (!secrets || secrets->values.empty()) return;
+  json.key("secrets").begin_array();
+  for (const SecretValue& secret : secrets->values) {
+    std::string value;
+    value.reserve(base64_bytes(secret.value.size()));
+    append_base64(value, secret.value.view());
+    json.begin_object().field(secret.file ? "file" : "env", std::string_view(secret.as));
+    json.field("value_base64", std::string_view(value)).end_object();
+    wipe(value);
+  }
+  json.end_array();
 }
 
 class AssignmentWriter {
@@ -267,6 +337,7 @@ class AssignmentWriter {
       write_shared(work, spec);
     }
     if (const auto map = map_item_of(work, task)) write_map(json_, *map);
+    write_secrets(json_, work.secrets);
   }
 
   void write_shared(const PlannedWork& work, const NodeSpec& spec) {
@@ -286,6 +357,7 @@ class AssignmentWriter {
     write_definition(json_, {order.task, order.dag, order.command, order.resources, order.outputs,
                              order.report_output});
     if (order.map) write_map(json_, *order.map);
+    write_secrets(json_, order.secrets);
   }
 
   std::string& out_;
@@ -336,7 +408,8 @@ WrittenReply write_bounded_reply(const SyncReply& reply, std::size_t bytes_max) 
   WrittenReply written;
   std::string& out = written.json;
   out.reserve((reply.assignments.size() + 1) * kBytesPerAssignment +
-              (reply.stops.size() + reply.stale.size()) * kBytesPerStop);
+              (reply.stops.size() + reply.stale.size()) * kBytesPerStop +
+              bytes_with_secrets(reply));
   JsonWriter json(out);
   json.begin_object();
   write_mark(json, "mark", reply.mark);
@@ -376,6 +449,7 @@ WorkOrder order_from(const PlannedWork& work, const Attempt& attempt) {
   order.resources = spec.requirements.resources;
   order.outputs = spec.outputs;
   order.report_output = spec.stale_counts.output;
+  order.secrets = work.secrets;
   return order;
 }
 

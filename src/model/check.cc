@@ -1,6 +1,7 @@
 #include "model/check.h"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -302,6 +303,34 @@ Complaint complain_of_outputs(const NodeSpec& node) {
   return complain_of_twice("output", {node.outputs.begin(), node.outputs.end()});
 }
 
+Complaint complain_of_secret(const SecretUse& use) {
+  if (auto c = complain_of_secret_name(use.secret)) return c;
+  if (use.file) return complain_of_name("file of a secret", use.as);
+  if (use.as.starts_with("VORTEX_")) {
+    return fmt::format("the variable {} of a secret starts with VORTEX_, which is reserved",
+                       in_quotes(use.as));
+  }
+  return complain_of_variable(use.as, {});
+}
+
+Complaint complain_of_secrets(const NodeSpec& node) {
+  if (auto c = complain_of_size("secrets", node.secrets.size(), kEntriesMax)) return c;
+  std::vector<std::string_view> variables;
+  std::vector<std::string_view> files;
+  for (const SecretUse& use : node.secrets) {
+    if (auto c = complain_of_secret(use)) return c;
+    (use.file ? files : variables).push_back(use.as);
+  }
+  if (auto c = complain_of_twice("file of a secret", files)) return c;
+  if (variables.empty()) return std::nullopt;
+  for (const auto& [name, value] : node.command.env) {
+    if (std::ranges::find(variables, name) != variables.end()) {
+      return fmt::format("the variable {} is in both env and secrets", in_quotes(name));
+    }
+  }
+  return complain_of_twice("variable of a secret", variables);
+}
+
 Complaint complain_of_node_command(const NodeSpec& node) {
   return complain_of_command(node.command);
 }
@@ -318,10 +347,44 @@ Complaint complain_of_param(const ParamSpec& param) {
                      kFallbackBytesMax);
 }
 
+Complaint complain_of_secret_name(std::string_view name) {
+  const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  if (name.empty()) return "the name of a secret is empty";
+  if (name.size() > kSecretNameBytesMax) {
+    return fmt::format("the name of a secret has {} bytes; at most {} are allowed", name.size(),
+                       kSecretNameBytesMax);
+  }
+  const bool fine = is_plain(name.front()) && std::ranges::all_of(name, [&](char c) {
+                      return is_plain(c) || c == '.' || c == '_' || c == '/' || c == '-';
+                    });
+  if (fine) return std::nullopt;
+  return fmt::format(
+      "{} is not the name of a secret: names have lower-case letters, digits, '.', '_', '/' and "
+      "'-', with a letter or digit in front",
+      in_quotes(name));
+}
+
+Complaint read_secret_reference(std::string_view text, SecretUse& out) {
+  const std::size_t mark = text.find('@');
+  out.secret = text.substr(0, mark);
+  out.version = 0;
+  if (mark != text.npos) {
+    const std::string_view number = text.substr(mark + 1);
+    const auto [end, error] =
+        std::from_chars(number.data(), number.data() + number.size(), out.version);
+    if (error != std::errc{} || end != number.data() + number.size() || out.version == 0 ||
+        number.front() == '0') {
+      return fmt::format("{} is not the version of a secret: write NAME@3, or NAME for the latest",
+                         in_quotes(number));
+    }
+  }
+  return complain_of_secret_name(out.secret);
+}
+
 Complaint complain_of_values(const NodeSpec& node) {
   for (const auto check :
        {complain_of_schedule, complain_of_requirements, complain_of_resources, complain_of_retry,
-        complain_of_map, complain_of_node_command, complain_of_outputs}) {
+        complain_of_map, complain_of_node_command, complain_of_outputs, complain_of_secrets}) {
     if (auto complaint = check(node)) return complaint;
   }
   return std::nullopt;

@@ -90,6 +90,14 @@ inline constexpr std::size_t kListMax = 1'000;      // outputs, exit codes, para
 inline constexpr std::size_t kHelpBytesMax = 1'000;
 inline constexpr std::size_t kFallbackBytesMax = 65'536;
 
+// Names of secrets: a-z 0-9 . _ / - with a letter or digit in front.
+inline constexpr std::size_t kSecretNameBytesMax = 200;
+inline constexpr std::size_t kSecretBytesMax = 64 * 1024;       // one value
+inline constexpr std::size_t kTaskSecretBytesMax = 256 * 1024;  // all values of one task
+Complaint complain_of_secret_name(std::string_view name);
+// `db/password`, or `db/password@3` for one version. Fills name and version.
+Complaint read_secret_reference(std::string_view text, SecretUse& out);
+
 // The first complaint about the node's values, if any. Name and needs are not looked at.
 Complaint complain_of_values(const NodeSpec& node);
 // About one param by itself; whether its default has its type is the codec's question.

@@ -57,6 +57,7 @@ namespace {
 
 constexpr std::uint64_t kMapAsFollows = 0xFFFF'FFFF'0000'0001;
 constexpr std::uint64_t kStaleCountsFollow = 0xFFFF'FFFF'0000'0002;
+constexpr std::uint64_t kSecretsFollow = 0xFFFF'FFFF'0000'0003;
 
 class SpecHasher {
  public:
@@ -124,14 +125,20 @@ class SpecHasher {
     const auto& [argv, shell, env, workdir] = command;
     all(argv, shell, env, workdir);
   }
+  void add(const SecretUse& use) {
+    const auto& [as, secret, version, file] = use;
+    all(as, secret, version, file);
+  }
   void add(const NodeSpec& node) {
     const auto& [name, needs, trigger, retry, requirements, priority, exclusive, execution_timeout,
-                 scheduled_timeout, stale_after, stale_counts, map, command, outputs] = node;
+                 scheduled_timeout, stale_after, stale_counts, map, command, outputs, secrets] =
+        node;
     all(name, needs, trigger, retry, requirements, priority, exclusive, execution_timeout,
         scheduled_timeout, stale_after, map, command, outputs);
     if (stale_counts != StaleCounts{}) {  // younger than the first digests
       all(kStaleCountsFollow, stale_counts.progress, stale_counts.output);
     }
+    if (!secrets.empty()) all(kSecretsFollow, secrets);  // the same
   }
   void add(const DagSpec& spec) {
     const auto& [name, nodes, barrier_levels, run_timeout, params] = spec;

@@ -90,6 +90,15 @@ struct StaleCounts {
   friend bool operator==(StaleCounts, StaleCounts) = default;
 };
 
+// A secret that a task is given: as an environment variable, or as a file in $VORTEX_SECRETS.
+struct SecretUse {
+  std::string as;             // name of the variable or file
+  std::string secret;         // name in the vault
+  std::uint32_t version = 0;  // 0: the latest when the attempt is handed out
+  bool file = false;
+  friend bool operator==(const SecretUse&, const SecretUse&) = default;
+};
+
 struct NodeSpec {
   std::string name;
   std::vector<std::string> needs;
@@ -105,6 +114,7 @@ struct NodeSpec {
   std::optional<MapSpec> map;
   CommandLine command;
   std::vector<std::string> outputs;
+  std::vector<SecretUse> secrets = {};
 };
 
 enum class ParamType : std::uint8_t { kString, kNumber, kBoolean, kList, kObject };

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "base/wiped.h"
 #include "model/dag.h"
 #include "model/ids.h"
 #include "model/plan.h"
@@ -39,6 +40,17 @@ struct MapItem {
   friend bool operator==(const MapItem&, const MapItem&) = default;
 };
 
+// The secrets of one attempt: in memory only, and wiped as soon as its process was started.
+struct SecretValue {
+  std::string as;  // name of the variable or file
+  bool file = false;
+  SecretText value;
+};
+struct SecretSet {
+  std::vector<SecretValue> values;
+};
+using SecretsPtr = std::shared_ptr<SecretSet>;
+
 struct WorkOrder {
   std::string task_text;  // the id as people see it: r42-L1-7
   std::string dag;
@@ -48,6 +60,7 @@ struct WorkOrder {
   Resources resources;
   std::vector<std::string> outputs;  // names it must write
   bool report_output = false;        // say how much it has written: output counts as life
+  SecretsPtr secrets = nullptr;      // null: none
 };
 
 // What a worker (or any agent) says about itself when it registers.
@@ -183,6 +196,8 @@ struct PlannedWork {  // the controller: a node of a plan it shares with the run
   std::shared_ptr<const RunRequest> request = nullptr;  // null: no params to read
   // With its expressions resolved, before the answer is written; null: the plan's, as it stands.
   std::shared_ptr<const CommandLine> command = nullptr;
+  // Opened just before the answer is written; null: the node has none.
+  SecretsPtr secrets = nullptr;
 };
 using OrderPtr = std::shared_ptr<const WorkOrder>;  // the worker: the order it was sent
 using Work = std::variant<PlannedWork, OrderPtr>;

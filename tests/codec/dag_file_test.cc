@@ -43,6 +43,23 @@ tasks:
   EXPECT_EQ(dag.nodes[2].stale_counts, StaleCounts{});
 }
 
+TEST(DagFile, V16_SecretsComeAsVariablesAndFilesAndDefaultsAreMerged) {
+  const DagSpec dag = read(R"(
+name: d
+defaults: {secrets: {DB: db/password, files: {tls.key: tls/key}}}
+tasks:
+  all: {run: [x]}
+  own: {run: [x], secrets: {DB: db/password@3, API: api.key, files: {tls.key: tls/other, ca: ca}}}
+)");
+  using Uses = std::vector<SecretUse>;
+  EXPECT_EQ(dag.nodes[0].secrets,
+            (Uses{{"DB", "db/password", 0, false}, {"tls.key", "tls/key", 0, true}}));
+  EXPECT_EQ(dag.nodes[1].secrets, (Uses{{"DB", "db/password", 3, false},
+                                        {"tls.key", "tls/other", 0, true},
+                                        {"API", "api.key", 0, false},
+                                        {"ca", "ca", 0, true}}));
+}
+
 TEST(DagFile, TheExampleOfTheManualMeansWhatItSays) {
   const DagSpec dag = read(R"(vortex: 1
 name: thumbnails

@@ -148,6 +148,9 @@ NodeSpec drawn_node(Rng& rng, const std::vector<NodeSpec>& before) {
   node.execution_timeout = drawn_timeout(rng);
   node.scheduled_timeout = drawn_timeout(rng);
   node.stale_after = drawn_timeout(rng);
+  if (rng.chance(300)) {
+    node.secrets = {{"DB_PASSWORD", "db/password", 3, false}, {"tls.key", "tls/key", 0, true}};
+  }
   if (rng.chance(300)) node.stale_counts = {.progress = rng.chance(500), .output = true};
   if (rng.chance(300)) node.map = drawn_map(rng);
   node.command = drawn_command(rng);
@@ -222,6 +225,11 @@ Assignment drawn_assignment(Rng& rng) {
   order.resources = drawn_resources(rng);
   order.outputs = drawn_names(rng);
   order.report_output = rng.chance(500);
+  if (rng.chance(300)) {
+    order.secrets = std::make_shared<SecretSet>();
+    order.secrets->values.push_back({"PASSWORD", false, SecretText(drawn_bytes(rng))});
+    order.secrets->values.push_back({"tls.key", true, SecretText(drawn_bytes(rng))});
+  }
   assignment.work = std::make_shared<const WorkOrder>(std::move(order));
   assignment.execution_timeout = millis(static_cast<std::int64_t>(drawn_number(rng) >> 20U));
   assignment.checkpoint = drawn_bytes(rng);

@@ -52,13 +52,20 @@ bool same(const StopOrder& a, const StopOrder& b) {
   return same(attempt, b.attempt) && why == b.why;
 }
 
+bool same(const SecretsPtr& a, const SecretsPtr& b) {
+  if (!a || !b) return a == b;
+  return std::ranges::equal(a->values, b->values, [](const SecretValue& x, const SecretValue& y) {
+    return x.as == y.as && x.file == y.file && x.value.view() == y.value.view();
+  });
+}
+
 constexpr auto kSame = [](const auto& a, const auto& b) { return same(a, b); };
 
 }  // namespace
 
 bool same(const WorkOrder& a, const WorkOrder& b) {
-  const auto& [task_text, dag, task, command, map, resources, outputs, report_output] = a;
-  return same(command, b.command) &&
+  const auto& [task_text, dag, task, command, map, resources, outputs, report_output, secrets] = a;
+  return same(command, b.command) && same(secrets, b.secrets) &&
          std::tie(task_text, dag, task, map, resources, outputs, report_output) ==
              std::tie(b.task_text, b.dag, b.task, b.map, b.resources, b.outputs, b.report_output);
 }

@@ -82,6 +82,19 @@ std::vector<Bound> schedule_bounds() {
       {"stale_after", [](auto& n) { n.stale_after = seconds(1); },
        [](auto& n) { n.stale_after = Duration{std::numeric_limits<std::int64_t>::min()}; },
        "stale_after"},
+      {"secrets", [](auto& n) { n.secrets = {{"A", "a/b", 0, false}, {"A", "a/b", 1, true}}; },
+       [](auto& n) { n.secrets = {{"A", "a/b", 0, false}, {"A", "c", 0, false}}; },
+       "variable of a secret"},
+      {"variables_of_secrets", [](auto& n) { n.secrets = {{"A", "a/b", 0, false}}; },
+       [](auto& n) {
+         n.command.env = {{"A", "x"}};
+         n.secrets = {{"A", "a/b", 0, false}};
+       },
+       "is in both env and secrets"},
+      {"names_of_secrets", [](auto& n) { n.secrets = {{"A", "0", 0, false}}; },
+       [](auto& n) { n.secrets = {{"A", "a b", 0, false}}; }, "is not the name of a secret"},
+      {"reserved_variables", [](auto& n) { n.secrets = {{"VORTEX", "a", 0, false}}; },
+       [](auto& n) { n.secrets = {{"VORTEX_URL", "a", 0, false}}; }, "reserved"},
       {"stale_counts", [](auto& n) { n.stale_counts = {.progress = false, .output = true}; },
        [](auto& n) { n.stale_counts = {.progress = false, .output = false}; },
        "stale_counts is empty"},
