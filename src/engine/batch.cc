@@ -125,6 +125,7 @@ std::size_t Batch::rows() const {
          r.workers_gone.size() + r.machines_gone.size() + r.leases_gone.size() +
          commit_.logs.size() + commit_.pieces.size() + commit_.tokens.size() +
          commit_.webhooks.size() + commit_.webhook_steps.size() + commit_.dags.size() +
+         commit_.webhook_seals.size() + commit_.secrets.size() + commit_.rewraps.size() +
          commit_.audit.size() + commit_.expired.size();
 }
 

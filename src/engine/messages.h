@@ -29,8 +29,8 @@ class Batch;
 // A row that the shell writes beside the core's own.
 struct SideWrite {
   RequestId request;
-  std::variant<LogChunk, CheckpointPiece, TokenRow, WebhookRow, WebhookStep, DagRow,
-               std::vector<AuditRow>>
+  std::variant<LogChunk, CheckpointPiece, TokenRow, WebhookRow, WebhookStep, WebhookSeal,
+               SecretChange, SecretRewrap, DagRow, std::vector<AuditRow>>
       row;
 };
 using Asked = std::variant<core::Command, SideWrite>;

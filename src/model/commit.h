@@ -63,7 +63,7 @@ struct WebhookRow {  // key: name
   std::string url;
   std::string kinds;   // of the events that are told, separated by commas
   std::string dag;     // only of runs of this DAG; empty: of all
-  std::string secret;  // signs what is told, so it is kept as it is
+  std::string secret;  // signs what is told; sealed if there is a master key
   Instant created_at;
   WebhookProgress progress;
   bool deleted = false;
@@ -74,6 +74,53 @@ struct WebhookStep {
   std::string name;
   Instant created_at;
   WebhookProgress progress;
+};
+
+// The same secret of one, sealed or with a new master key; nothing when there is none such.
+struct WebhookSeal {
+  std::string name;
+  Instant created_at;
+  std::string secret;
+};
+
+// A secret in the vault: what may use it. Its values are in its versions.
+struct SecretRow {  // key: name
+  std::string name;
+  std::uint32_t latest = 0;  // the newest version; numbers are never used again
+  std::string dag;           // only for tasks of this DAG; empty: of any
+  std::string queue;         // only for tasks of this queue; empty: of any
+  Labels labels;             // only for tasks that require all of these of their worker
+  Instant created_at;
+  Instant updated_at;
+  std::string updated_by;  // name of a token; empty: none was needed
+  bool deleted = false;    // stays, so that its numbers are not used again
+};
+
+// One value of a secret, sealed (vault/vault.h).
+struct SecretVersionRow {  // key: (name, version)
+  std::string name;
+  std::uint32_t version = 0;
+  std::uint32_t bytes = 0;  // of the value
+  Instant created_at;
+  std::string created_by;
+  std::string key_id;
+  std::string wrapped_key;
+  std::string sealed;
+  bool gone = false;  // to be deleted
+};
+
+// A secret with those of its versions that are new or gone: one transaction.
+struct SecretChange {
+  SecretRow row;
+  std::vector<SecretVersionRow> versions;
+};
+
+// The key of one version, wrapped by another master key; nothing when the version is gone.
+struct SecretRewrap {
+  std::string name;
+  std::uint32_t version = 0;
+  std::string key_id;
+  std::string wrapped_key;
 };
 
 // A named DAG that runs can be made from. Every version that was applied is kept by its digest.
@@ -112,7 +159,10 @@ struct Commit {
   std::vector<CheckpointPiece> pieces = {};
   std::vector<TokenRow> tokens;
   std::vector<WebhookRow> webhooks;
-  std::vector<WebhookStep> webhook_steps;  // after `webhooks`
+  std::vector<WebhookStep> webhook_steps;       // after `webhooks`
+  std::vector<WebhookSeal> webhook_seals = {};  // the same
+  std::vector<SecretChange> secrets = {};
+  std::vector<SecretRewrap> rewraps = {};  // after `secrets`
   std::vector<DagRow> dags;
   std::vector<AuditRow> audit = {};
   std::vector<RunId> expired;  // finished runs that are forgotten: gone from reads with this commit

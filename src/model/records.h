@@ -321,6 +321,36 @@ inline constexpr auto kTable<WebhookRow> = table<WebhookRow>(
         .nullable());
 
 template <>
+inline constexpr auto kTable<SecretRow> = table<SecretRow>(
+    "secrets",  //
+    field<&SecretRow::name>("name", "name of the secret").key(),
+    field<&SecretRow::latest>("latest", "number of its newest version"),
+    field<&SecretRow::dag>("dag", "only for tasks of this DAG; null: of any").nullable(),
+    field<&SecretRow::queue>("queue", "only for tasks of this queue; null: of any").nullable(),
+    field<&SecretRow::labels>("labels", "only for tasks that require these labels of their worker"),
+    field<&SecretRow::created_at>("created_at", "time of creation"),
+    field<&SecretRow::updated_at>("updated_at", "time of the last change"),
+    field<&SecretRow::updated_by>("updated_by",
+                                  "name of the token that changed it; null: none was needed")
+        .nullable(),
+    kept<&SecretRow::deleted>("deleted", "its versions are gone"));
+
+template <>
+inline constexpr auto kTable<SecretVersionRow> = table<SecretVersionRow>(
+    "secret_versions",  //
+    kept<&SecretVersionRow::name>("name", "name of the secret").key(),
+    field<&SecretVersionRow::version>("version", "number of the version").key(),
+    field<&SecretVersionRow::bytes>("bytes", "size of the value").once(),
+    field<&SecretVersionRow::created_at>("created_at", "time of creation").once(),
+    field<&SecretVersionRow::created_by>("created_by",
+                                         "name of the token that set it; null: none was needed")
+        .nullable()
+        .once(),
+    field<&SecretVersionRow::key_id>("key_id", "id of the master key that seals it"),
+    kept<&SecretVersionRow::wrapped_key>("wrapped_key", "its own key, wrapped by the master key"),
+    kept<&SecretVersionRow::sealed>("sealed", "the value, sealed with its own key").once());
+
+template <>
 inline constexpr auto kTable<DagRow> =
     table<DagRow>("dags",  //
                   field<&DagRow::name>("name", "name of the DAG").key(),

@@ -215,6 +215,12 @@ class Reader {
   virtual Result<std::vector<TokenRow>> tokens() = 0;
   virtual Result<std::vector<WebhookRow>> webhooks() = 0;  // by name
   virtual Result<Page<AuditRow>> audit(const AuditFilter& filter, const PageRequest& page) = 0;
+  // Secrets, those that were deleted included.
+  virtual Result<std::vector<SecretRow>> secrets() = 0;  // by name
+  virtual Result<std::optional<SecretRow>> secret(const std::string& name) = 0;
+  virtual Result<std::vector<SecretVersionRow>> secret_versions(const std::string& name) = 0;
+  virtual Result<std::optional<SecretVersionRow>> secret_version(const std::string& name,
+                                                                 std::uint32_t version) = 0;
   virtual Result<Totals> totals(Instant now) = 0;
 };
 

@@ -58,7 +58,7 @@ TEST(Batch, AnswersAloneWriteNothing) {
 }
 
 TEST(Batch, WhatTheShellAddsIsWrittenToo) {
-  for (int kind = 0; kind < 7; ++kind) {
+  for (int kind = 0; kind < 10; ++kind) {
     Batch batch;
     if (kind == 0) batch.add(LogChunk{});
     if (kind == 1) batch.add(TokenRow{});
@@ -66,7 +66,10 @@ TEST(Batch, WhatTheShellAddsIsWrittenToo) {
     if (kind == 3) batch.expire(RunId{1});
     if (kind == 4) batch.add(WebhookRow{});
     if (kind == 5) batch.add(WebhookStep{});
-    if (kind == 6) batch.add(std::vector<AuditRow>(1));
+    if (kind == 9) batch.add(std::vector<AuditRow>(1));
+    if (kind == 6) batch.add(WebhookSeal{});
+    if (kind == 7) batch.add(SecretChange{});
+    if (kind == 8) batch.add(SecretRewrap{});
     EXPECT_FALSE(batch.writes_nothing()) << kind;
   }
 }

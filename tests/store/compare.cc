@@ -162,6 +162,10 @@ void ask_small(Reader& reader, const World& world, Answers& answers) {
   answers["queues"] = show(reader.queues());
   answers["tokens"] = show(reader.tokens());
   answers["webhooks"] = show(reader.webhooks());
+  answers["secrets"] = show(reader.secrets());
+  answers["secret"] = show(reader.secret("secret/1"));
+  answers["secret_versions"] = show(reader.secret_versions("secret/1"));
+  answers["secret_version"] = show(reader.secret_version("secret/1", 2));
   answers["totals"] = show(reader.totals(world.now()));
   answers["worker"] = show(reader.worker(WorkerId{"worker-1"}));
   answers["recovery"] = show(reader.recovery({1}));

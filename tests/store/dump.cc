@@ -87,6 +87,8 @@ std::string show(const RecoveryItemRow& row) { return show_record(row); }
 std::string show(const TokenRow& row) { return show_record(row); }
 std::string show(const WebhookRow& row) { return show_record(row); }
 std::string show(const AuditRow& row) { return show_record(row); }
+std::string show(const SecretRow& row) { return show_record(row); }
+std::string show(const SecretVersionRow& row) { return show_record(row); }
 
 std::string show(const KeyRow& row) {
   return fmt::format("'{}' {} {}", row.key, to_text(row.run), row.digest);

@@ -33,6 +33,8 @@ std::string show(const DagView& view);
 std::string show(const TokenRow& row);
 std::string show(const WebhookRow& row);
 std::string show(const AuditRow& row);
+std::string show(const SecretRow& row);
+std::string show(const SecretVersionRow& row);
 std::string show(const LogText& text);
 std::string show(const EventLines& lines);
 std::string show(const Totals& totals);

@@ -248,6 +248,7 @@ void World::change_small(Commit& commit) {
                           .code = {},
                           .count = 1 + rng_.below(9)});
   change_webhooks(commit);
+  change_secrets(commit);
   commit.dags.push_back({.name = fmt::format("dag-{}", rng_.below(3)),
                          .plan = plans_[rng_.below(plans_.size())],
                          .updated_at = now_,
@@ -278,6 +279,33 @@ void World::change_webhooks(Commit& commit) {
   step.progress.delivered_at = rng_.chance(500) ? now_ : kNever;
   step.progress.trouble = rng_.chance(500) ? "it answered 503" : "";
   commit.webhook_steps.push_back(std::move(step));
+}
+
+// Versions that are gone stay gone, however late their key is wrapped again.
+void World::change_secrets(Commit& commit) {
+  SecretChange change;
+  change.row.name = fmt::format("secret/{}", rng_.below(3));
+  change.row.latest = static_cast<std::uint32_t>(1 + rng_.below(4));
+  change.row.dag = rng_.chance(500) ? "etl" : "";
+  change.row.queue = rng_.chance(500) ? "fast" : "";
+  if (rng_.chance(500)) change.row.labels = {{"env", "prod"}};
+  change.row.created_at = change.row.updated_at = now_;
+  change.row.deleted = rng_.chance(200);
+  SecretVersionRow version;
+  version.name = change.row.name;
+  version.version = change.row.latest;
+  version.bytes = static_cast<std::uint32_t>(rng_.below(100));
+  version.created_at = now_;
+  version.key_id = "k1";
+  version.wrapped_key = "wrapped";
+  version.sealed = fmt::format("sealed-{}", rng_.below(100));
+  version.gone = rng_.chance(300);
+  change.versions.push_back(std::move(version));
+  commit.secrets.push_back(std::move(change));
+  const auto any = static_cast<std::uint32_t>(1 + rng_.below(4));
+  commit.rewraps.push_back({fmt::format("secret/{}", rng_.below(3)), any, "k2", "again"});
+  commit.webhook_seals.push_back(
+      {fmt::format("hook-{}", rng_.below(3)), webhook_made_, "vxs1:sealed"});
 }
 
 void World::print_output(Commit& commit) {

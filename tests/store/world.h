@@ -47,6 +47,7 @@ class World {
   void bury(Commit& commit);
   void change_small(Commit& commit);
   void change_webhooks(Commit& commit);
+  void change_secrets(Commit& commit);
   void print_output(Commit& commit);
   void tell_events(Commit& commit);
   void expire(Commit& commit);

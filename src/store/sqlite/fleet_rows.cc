@@ -35,6 +35,11 @@ FleetRows::FleetRows(Connection& db, Known& known, Packer& packer)
       webhook_(db, sql::kWriteWebhook),
       delete_webhook_(db, sql::kDeleteWebhook),
       step_webhook_(db, sql::kStepWebhook),
+      seal_webhook_(db, sql::kSealWebhook),
+      secret_(db, sql::kWriteSecret),
+      secret_version_(db, sql::kWriteSecretVersion),
+      delete_secret_version_(db, sql::kDeleteSecretVersion),
+      rewrap_secret_version_(db, sql::kRewrapSecretVersion),
       delete_worker_(db, sql::kDeleteWorker),
       delete_machine_(db, sql::kDeleteMachine),
       delete_lease_(db, sql::kDeleteLease),
@@ -49,6 +54,7 @@ void FleetRows::write(Transaction& tx, const Commit& commit) {
   for (const DeadLetterRow& row : commit.rows.dead_letters) write_dead_letter(tx, row);
   write_small(tx, commit);
   write_webhooks(tx, commit);
+  write_secrets(tx, commit);
   if (commit.events.first_seq != 0) write_events(tx, commit);
 }
 
@@ -111,6 +117,27 @@ void FleetRows::write_webhooks(Transaction& tx, const Commit& commit) {
     row.created_at = step.created_at;
     row.progress = step.progress;
     tx.run(bind_changes(step_webhook_, row));
+  }
+  for (const WebhookSeal& seal : commit.webhook_seals) {
+    tx.run(seal_webhook_.start().text(seal.name).time(seal.created_at).text(seal.secret));
+  }
+}
+
+void FleetRows::write_secrets(Transaction& tx, const Commit& commit) {
+  for (const SecretChange& change : commit.secrets) {
+    tx.run(bind_row(secret_, change.row));
+    for (const SecretVersionRow& row : change.versions) {
+      tx.run(row.gone ? delete_secret_version_.start().text(row.name).number(row.version)
+                      : bind_row(secret_version_, row));
+    }
+  }
+  for (const SecretRewrap& rewrap : commit.rewraps) {
+    SecretVersionRow row;
+    row.name = rewrap.name;
+    row.version = rewrap.version;
+    row.key_id = rewrap.key_id;
+    row.wrapped_key = rewrap.wrapped_key;
+    tx.run(bind_changes(rewrap_secret_version_, row));
   }
 }
 

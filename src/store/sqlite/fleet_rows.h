@@ -1,7 +1,7 @@
 #pragma once
 // Writes everything of a commit that is neither run, task nor output: workers, machines,
-// recoveries, dead letters, leases, queues, tokens, webhooks, the audit log, counters and the block
-// of events. Writer's thread only.
+// recoveries, dead letters, leases, queues, tokens, webhooks, secrets, the audit log, counters and
+// the block of events. Writer's thread only.
 
 #include "model/commit.h"
 #include "store/packed.h"
@@ -23,6 +23,7 @@ class FleetRows {
   void write_dead_letter(Transaction& tx, const DeadLetterRow& row);
   void write_small(Transaction& tx, const Commit& commit);
   void write_webhooks(Transaction& tx, const Commit& commit);
+  void write_secrets(Transaction& tx, const Commit& commit);
   void write_events(Transaction& tx, const Commit& commit);
 
   Known& known_;
@@ -41,6 +42,11 @@ class FleetRows {
   Statement webhook_;
   Statement delete_webhook_;
   Statement step_webhook_;
+  Statement seal_webhook_;
+  Statement secret_;
+  Statement secret_version_;
+  Statement delete_secret_version_;
+  Statement rewrap_secret_version_;
   Statement delete_worker_;
   Statement delete_machine_;
   Statement delete_lease_;

@@ -148,6 +148,25 @@ Result<Page<AuditRow>> SqliteReader::audit(const AuditFilter& filter, const Page
   return found;
 }
 
+Result<std::vector<SecretRow>> SqliteReader::secrets() {
+  return read_all<SecretRow>(sql_.all_secrets.start(), take_row<SecretRow>);
+}
+
+Result<std::optional<SecretRow>> SqliteReader::secret(const std::string& name) {
+  return read_one<SecretRow>(sql_.one_secret.start().text(name), take_row<SecretRow>);
+}
+
+Result<std::vector<SecretVersionRow>> SqliteReader::secret_versions(const std::string& name) {
+  return read_all<SecretVersionRow>(sql_.secret_versions.start().text(name),
+                                    take_row<SecretVersionRow>);
+}
+
+Result<std::optional<SecretVersionRow>> SqliteReader::secret_version(const std::string& name,
+                                                                     std::uint32_t version) {
+  return read_one<SecretVersionRow>(sql_.secret_version.start().text(name).number(version),
+                                    take_row<SecretVersionRow>);
+}
+
 Result<Totals> SqliteReader::totals(Instant now) {
   const Snapshot snapshot(sql_);
   const auto counters = read_one<CounterRow>(sql_.counters.start(), take_row<CounterRow>);

@@ -49,6 +49,10 @@ ReaderStatements::ReaderStatements(Connection& db)
       all_webhooks(db, sql::kAllWebhooks),
       audit_before(db, sql::kAuditBefore),
       audit_after(db, sql::kAuditAfter),
+      all_secrets(db, sql::kAllSecrets),
+      one_secret(db, sql::kOneSecret),
+      secret_versions(db, sql::kSecretVersions),
+      secret_version(db, sql::kSecretVersion),
       counters(db, sql::kReadCounters),
       requeued_since(db, sql::kRequeuedSince),
       count_open_dead_letters(db, sql::kCountOpenDeadLetters) {}

@@ -76,6 +76,10 @@ struct ReaderStatements {
   Statement all_webhooks;
   Statement audit_before;
   Statement audit_after;
+  Statement all_secrets;
+  Statement one_secret;
+  Statement secret_versions;
+  Statement secret_version;
   Statement counters;
   Statement requeued_since;
   Statement count_open_dead_letters;
@@ -132,6 +136,11 @@ class SqliteReader final : public Reader {
   Result<std::vector<TokenRow>> tokens() override;
   Result<std::vector<WebhookRow>> webhooks() override;
   Result<Page<AuditRow>> audit(const AuditFilter& filter, const PageRequest& page) override;
+  Result<std::vector<SecretRow>> secrets() override;
+  Result<std::optional<SecretRow>> secret(const std::string& name) override;
+  Result<std::vector<SecretVersionRow>> secret_versions(const std::string& name) override;
+  Result<std::optional<SecretVersionRow>> secret_version(const std::string& name,
+                                                         std::uint32_t version) override;
   Result<Totals> totals(Instant now) override;
 
  private:

@@ -284,6 +284,35 @@ class MemoryReader final : public Reader {
                    [](const AuditRow& row) { return CursorKey{.first = row.seq}; });
   }
 
+  Result<std::vector<SecretRow>> secrets() override {
+    const Lock lock(shared_.mutex);
+    return values_of(tables_.secrets);
+  }
+
+  Result<std::optional<SecretRow>> secret(const std::string& name) override {
+    const Lock lock(shared_.mutex);
+    const auto found = tables_.secrets.find(name);
+    if (found == tables_.secrets.end()) return std::nullopt;
+    return found->second;
+  }
+
+  Result<std::vector<SecretVersionRow>> secret_versions(const std::string& name) override {
+    const Lock lock(shared_.mutex);
+    std::vector<SecretVersionRow> rows;
+    for (const auto& [key, row] : tables_.secret_versions) {
+      if (key.first == name) rows.push_back(row);
+    }
+    return rows;
+  }
+
+  Result<std::optional<SecretVersionRow>> secret_version(const std::string& name,
+                                                         std::uint32_t version) override {
+    const Lock lock(shared_.mutex);
+    const auto found = tables_.secret_versions.find({name, version});
+    if (found == tables_.secret_versions.end()) return std::nullopt;
+    return found->second;
+  }
+
   Result<Totals> totals(Instant now) override {
     const Lock lock(shared_.mutex);
     Totals totals;

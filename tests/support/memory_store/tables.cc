@@ -206,6 +206,33 @@ void Tables::apply_webhooks(const Commit& commit) {
     if (found == webhooks.end() || found->second.created_at != step.created_at) continue;
     found->second.progress = step.progress;
   }
+  for (const WebhookSeal& seal : commit.webhook_seals) {
+    const auto found = webhooks.find(seal.name);
+    if (found == webhooks.end() || found->second.created_at != seal.created_at) continue;
+    found->second.secret = seal.secret;
+  }
+}
+
+void Tables::apply_secrets(const Commit& commit) {
+  for (const SecretChange& change : commit.secrets) {
+    secrets.insert_or_assign(change.row.name, change.row);
+    for (const SecretVersionRow& row : change.versions) {
+      const std::pair key(row.name, row.version);
+      if (row.gone) {
+        secret_versions.erase(key);
+        continue;
+      }
+      const auto [found, added] = secret_versions.try_emplace(key, row);
+      found->second.key_id = row.key_id;
+      found->second.wrapped_key = row.wrapped_key;
+    }
+  }
+  for (const SecretRewrap& rewrap : commit.rewraps) {
+    const auto found = secret_versions.find({rewrap.name, rewrap.version});
+    if (found == secret_versions.end()) continue;
+    found->second.key_id = rewrap.key_id;
+    found->second.wrapped_key = rewrap.wrapped_key;
+  }
 }
 
 void Tables::apply_rest(const Commit& commit) {
@@ -228,6 +255,7 @@ void Tables::apply_rest(const Commit& commit) {
   for (const auto& row : commit.tokens) tokens.insert_or_assign(row.name, row);
   for (const AuditRow& row : commit.audit) audit.insert_or_assign(row.seq, row);
   apply_webhooks(commit);
+  apply_secrets(commit);
   if (rows.counters) counters = *rows.counters;
   if (commit.events.first_seq != 0) {
     events.insert_or_assign(commit.events.first_seq, StoredEvents{commit.events, commit.now});

@@ -93,6 +93,8 @@ class Tables {
   std::map<std::string, TokenRow> tokens;
   std::map<std::string, WebhookRow> webhooks;
   std::map<std::uint64_t, AuditRow> audit;
+  std::map<std::string, SecretRow> secrets;
+  std::map<std::pair<std::string, std::uint32_t>, SecretVersionRow> secret_versions;
   std::map<std::uint64_t, StoredEvents> events;
   std::map<Attempt, StoredLog> logs;
   std::set<RunId> doomed;
@@ -102,6 +104,7 @@ class Tables {
   Result<void> check_tasks(const Commit& commit) const;
   Result<void> check_logs(const Commit& commit) const;
   void apply_webhooks(const Commit& commit);
+  void apply_secrets(const Commit& commit);
   void apply_run(const RunRow& row);
   void apply_task(const TaskRow& row);
   void apply_data(const TaskDataRow& row);

@@ -59,6 +59,18 @@ FROM dags d JOIN dag_specs s ON s.digest = d.digest WHERE d.name = ?1;
 -- name: all_tokens
 SELECT @columns:tokens t@ FROM tokens t ORDER BY t.name;
 
+-- name: all_secrets
+SELECT @columns:secrets s@ FROM secrets s ORDER BY s.name;
+
+-- name: one_secret
+SELECT @columns:secrets s@ FROM secrets s WHERE s.name = ?1;
+
+-- name: secret_versions
+SELECT @columns:secret_versions v@ FROM secret_versions v WHERE v.name = ?1 ORDER BY v.version;
+
+-- name: secret_version
+SELECT @columns:secret_versions v@ FROM secret_versions v WHERE v.name = ?1 AND v.version = ?2;
+
 -- name: all_webhooks
 SELECT @columns:webhooks h@ FROM webhooks h ORDER BY h.name;
 

@@ -1,4 +1,4 @@
--- Workers, machines, recoveries, dead letters, leases, queues, tokens, webhooks, audit log,
+-- Workers, machines, recoveries, dead letters, leases, queues, tokens, webhooks, secrets, audit log,
 -- events.
 
 -- name: update_worker
@@ -54,6 +54,21 @@ DELETE FROM webhooks WHERE name = ?1;
 
 -- name: write_audit
 @upsert:audit_log@;
+
+-- name: seal_webhook
+UPDATE webhooks SET secret = ?3 WHERE name = ?1 AND created_at = ?2;
+
+-- name: write_secret
+@upsert:secrets@;
+
+-- name: write_secret_version
+@upsert:secret_versions@;
+
+-- name: delete_secret_version
+DELETE FROM secret_versions WHERE name = ?1 AND version = ?2;
+
+-- name: rewrap_secret_version
+@update:secret_versions@;
 
 -- name: insert_events
 INSERT OR REPLACE INTO events (first_seq, last_seq, at_us, block) VALUES (?1, ?2, ?3, ?4);
