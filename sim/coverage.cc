@@ -469,6 +469,7 @@ constexpr std::array<CommandFeature, kCommands> kCommandFeatures{{
     {"TellLifecycle", "26-ok-is-durable"},
     {"RefuseCheckpoint", "26-nonsense-refused"},
     {"KeepCheckpoint", "26-ok-is-durable reload-knows-all"},
+    {"NoteSecrets", "26-ok-is-durable", "not drawn: it writes events and changes nothing else"},
     {"StoreHealth", "19-no-early-silence", "by the controller, when a commit stalls"},
     {"SelfCheckResult", "19-no-early-silence", "by the controller, while its brake holds"},
     {"ForgetRun", "01-submit-kept 02-one-key-one-run reload-knows-all",

@@ -172,6 +172,7 @@ std::string describe(const core::Command& command) {
           [](const ResetWorker& c) { return "reset " + c.worker.text; },
           [](const DeleteWorker& c) { return "delete " + c.worker.text; },
           [](const NoteFindings& c) { return "note " + std::to_string(c.findings.size()); },
+          [](const NoteSecrets& c) { return "secrets used " + std::to_string(c.uses.size()); },
           [](const SubmitRun& c) { return "submit " + c.idempotency_key; },
           [](const CancelRun& c) { return "cancel " + to_text(c.run); },
           [&](const PauseRun& c) { return on(c.paused, "pause ", "resume ") + to_text(c.run); },

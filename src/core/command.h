@@ -101,6 +101,26 @@ struct Unsent {
   std::vector<Unresolved> unresolved = {};  // fail now; the worker had no part in it
   std::vector<Attempt> left_out = {};       // go with the next answer
 };
+// What is done with secrets, for the log of events: never a value. Uses are told before the values
+// leave, and refused as kLeaseNotHeld when the worker does not hold one of the attempts any more.
+struct NoteSecrets {
+  struct Use {
+    Attempt attempt;
+    std::string secret;
+    std::uint32_t version = 0;
+    std::string as;  // name of the variable or file
+  };
+  struct Change {
+    std::string secret;
+    std::string what;  // "set", "deleted", ...
+    std::uint32_t version = 0;
+    std::string by;  // name of a token; empty: none was needed
+  };
+  RequestId request;
+  WorkerId worker = {};  // of the uses
+  std::vector<Use> uses = {};
+  std::vector<Change> changes = {};
+};
 struct DrainWorker {
   RequestId request;
   WorkerId worker;
@@ -224,7 +244,7 @@ using Command =
                  DrainWorker, CordonWorker, ResetWorker, SubmitRun, CancelRun, PauseRun, CancelTask,
                  RetryTask, RedriveDeadLetter, DiscardDeadLetter, PauseQueue, AcquireLease,
                  RenewLease, ReleaseLease, CheckLease, CheckAttempt, TellLifecycle,
-                 RefuseCheckpoint, KeepCheckpoint, StoreHealth, SelfCheckResult, ForgetRun,
-                 DeleteWorker, NoteFindings, Tick>;
+                 RefuseCheckpoint, KeepCheckpoint, NoteSecrets, StoreHealth, SelfCheckResult,
+                 ForgetRun, DeleteWorker, NoteFindings, Tick>;
 
 }  // namespace vortex::core

@@ -147,6 +147,7 @@ void on_sync(Context& cx, const Sync& command);
 
 // What an answer could not carry: fails for want of a value, or goes with the next answer.
 void on_unsent(Context& cx, const Unsent& command);
+void on_note_secrets(Context& cx, const NoteSecrets& command);
 
 // Answers every call that is due in this step.
 void answer_calls(Context& cx);

@@ -95,6 +95,7 @@ class Handle {
   void operator()(const TellLifecycle& c) const { on_tell_lifecycle(cx_, c); }
   void operator()(const RefuseCheckpoint& c) const { on_refuse_checkpoint(cx_, c); }
   void operator()(const KeepCheckpoint& c) const { on_keep_checkpoint(cx_, c); }
+  void operator()(const NoteSecrets& c) const { on_note_secrets(cx_, c); }
   void operator()(const StoreHealth& c) const { on_store_health(cx_, c); }
   void operator()(const SelfCheckResult& c) const { on_self_check(cx_, c); }
   void operator()(const ForgetRun& c) const { on_forget_run(cx_, c); }

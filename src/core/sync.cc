@@ -288,6 +288,30 @@ void on_unsent(Context& cx, const Unsent& command) {
   update_offer(cx, ix);
 }
 
+void on_note_secrets(Context& cx, const NoteSecrets& command) {
+  const WorkerIx worker = cx.state.workers.find(command.worker);
+  for (const NoteSecrets::Use& use : command.uses) {
+    if (worker.valid() && find_attempt(cx, use.attempt, worker).valid()) continue;
+    return cx.refuse(command.request, RefusalKind::kLeaseNotHeld);
+  }
+  for (const NoteSecrets::Use& use : command.uses) {
+    cx.event(EventKind::kSecretUsed,
+             {.worker = worker, .task = find_attempt(cx, use.attempt, worker), .run = {}},
+             {{"secret", use.secret},
+              {"version", std::int64_t{use.version}},
+              {"as", use.as},
+              {"epoch", static_cast<std::int64_t>(use.attempt.epoch.value)}});
+  }
+  for (const NoteSecrets::Change& change : command.changes) {
+    cx.event(EventKind::kSecretChanged, {},
+             {{"secret", change.secret},
+              {"what", change.what},
+              {"version", std::int64_t{change.version}},
+              {"by", change.by}});
+  }
+  cx.reply(command.request, Done{});
+}
+
 void answer_calls(Context& cx) {
   for (std::size_t i = 0; i < cx.calling.size(); ++i) answer(cx, cx.calling[i]);
   cx.calling.clear();

@@ -75,6 +75,8 @@ enum class EventKind : std::uint8_t {
   kWorkerFlapping,
   kWorkerProbation,
   kWorkerCordonWithheld,
+  kSecretChanged,
+  kSecretUsed,
 };
 template <>
 inline constexpr auto kWords<EventKind> = words<EventKind>({
@@ -135,6 +137,8 @@ inline constexpr auto kWords<EventKind> = words<EventKind>({
     {EventKind::kWorkerFlapping, "worker_flapping"},
     {EventKind::kWorkerProbation, "worker_probation"},
     {EventKind::kWorkerCordonWithheld, "worker_cordon_withheld"},
+    {EventKind::kSecretChanged, "secret_changed"},
+    {EventKind::kSecretUsed, "secret_used"},
 });
 
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };

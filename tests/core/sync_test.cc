@@ -295,6 +295,29 @@ TEST_F(SyncTest, AnExpressionWithoutAValueFailsTheAttemptAndBlamesNoWorker) {
   EXPECT_EQ(row(TaskId{run, 0}).error_message, "cannot resolve env.N") << "it counts once";
 }
 
+TEST_F(SyncTest, V16_TheUseOfASecretIsLoggedForTheHolderOfTheAttemptOnly) {
+  Hand& w = join("w");
+  Hand& other = join("other");
+  submit({node("a")});
+  const bool first = !w.assigned.empty();
+  Hand& holder = first ? w : other;
+  const Attempt a = take_assignment(holder);
+  NoteSecrets note{{}, holder.id(), {{a, "db/password", 3, "DB"}}, {}};
+  ask_done(note);
+  const Event used = take(EventKind::kSecretUsed);
+  EXPECT_EQ(used.worker, holder.id());
+  EXPECT_EQ(used.task, a.task);
+  EXPECT_EQ(text(used, "secret"), "db/password");
+  EXPECT_EQ(number(used, "version"), 3);
+  note.worker = (first ? other : w).id();
+  EXPECT_EQ(ask_in_vain(note), RefusalKind::kLeaseNotHeld);
+  note.worker = holder.id();
+  note.uses.push_back({{a.task, {a.epoch.value + 1}}, "db/password", 3, "DB"});
+  EXPECT_EQ(ask_in_vain(note), RefusalKind::kLeaseNotHeld) << "all or none";
+  ask_done(NoteSecrets{{}, {}, {}, {{"db/password", "set", 4, "admin"}}});
+  EXPECT_EQ(text(take(EventKind::kSecretChanged), "by"), "admin");
+}
+
 TEST_F(SyncTest, WhatDidNotFitIntoAnAnswerGoesWithTheNextOne) {
   Hand& w = join("w");
   hush(w);

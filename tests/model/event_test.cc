@@ -29,19 +29,45 @@ TEST(Event, M06_TheContractsEventsHaveTheContractsNames) {
 
 TEST(Event, NamesAreNeverChanged) {
   const auto all = words_of<EventKind>();
-  EXPECT_EQ(
-      Texts(all.begin() + kOurs, all.end()),
-      (Texts{
-          "run_submitted",         "run_complete",       "run_cancel_requested", "run_paused",
-          "run_resumed",           "task_retry",         "task_requeued",        "task_cancelled",
-          "task_quarantined",      "task_dead_lettered", "task_redriven",        "task_discarded",
-          "stale_result_refused",  "worker_registered",  "worker_draining",      "worker_inactive",
-          "worker_offline",        "worker_cordoned",    "worker_uncordoned",    "worker_reset",
-          "machine_online",        "machine_offline",    "health_pass",          "brake_engaged",
-          "brake_released",        "lease_acquired",     "lease_released",       "lease_expired",
-          "queue_paused",          "queue_resumed",      "checkpoint_refused",   "state_damaged",
-          "worker_deleted",        "lease_forgotten",    "worker_flapping",      "worker_probation",
-          "worker_cordon_withheld"}));
+  EXPECT_EQ(Texts(all.begin() + kOurs, all.end()), (Texts{"run_submitted",
+                                                          "run_complete",
+                                                          "run_cancel_requested",
+                                                          "run_paused",
+                                                          "run_resumed",
+                                                          "task_retry",
+                                                          "task_requeued",
+                                                          "task_cancelled",
+                                                          "task_quarantined",
+                                                          "task_dead_lettered",
+                                                          "task_redriven",
+                                                          "task_discarded",
+                                                          "stale_result_refused",
+                                                          "worker_registered",
+                                                          "worker_draining",
+                                                          "worker_inactive",
+                                                          "worker_offline",
+                                                          "worker_cordoned",
+                                                          "worker_uncordoned",
+                                                          "worker_reset",
+                                                          "machine_online",
+                                                          "machine_offline",
+                                                          "health_pass",
+                                                          "brake_engaged",
+                                                          "brake_released",
+                                                          "lease_acquired",
+                                                          "lease_released",
+                                                          "lease_expired",
+                                                          "queue_paused",
+                                                          "queue_resumed",
+                                                          "checkpoint_refused",
+                                                          "state_damaged",
+                                                          "worker_deleted",
+                                                          "lease_forgotten",
+                                                          "worker_flapping",
+                                                          "worker_probation",
+                                                          "worker_cordon_withheld",
+                                                          "secret_changed",
+                                                          "secret_used"}));
 }
 
 TEST(Event, NamesAreDistinctAndInSnakeCase) {
