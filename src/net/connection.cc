@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "base/wiped.h"
 #include "net/http.h"
 #include "net/socket.h"
 
@@ -186,13 +187,27 @@ asio::awaitable<Connection::Got> Connection::read_head() {
   co_return parser_.state() == RequestParser::State::kRefused ? Got::kRefusal : Got::kRequest;
 }
 
+namespace {
+
+// A copy that is left behind would outlive the wiping of the body.
+void make_room(std::string& body, std::size_t bytes) {
+  if (body.capacity() >= bytes) return;
+  std::string larger;
+  larger.reserve(bytes);
+  larger += body;
+  wipe(body);
+  body.swap(larger);
+}
+
+}  // namespace
+
 asio::awaitable<Connection::Got> Connection::read_rest() {
   set_deadline(Phase::kBody, state_->config.body_limit);
   const bool fine = co_await send_continue();
   if (!fine) co_return Got::kNothing;
   std::string& body = parser_.request().body;
   const std::uint64_t announced = parser_.announced_bytes();
-  body.reserve(static_cast<std::size_t>(std::min(announced, kReserveMax)));
+  make_room(body, static_cast<std::size_t>(std::min(announced, kReserveMax)));
   while (parser_.state() == RequestParser::State::kBody) {
     const Got got = co_await read_more();
     if (got != Got::kRequest) co_return got;
@@ -200,6 +215,12 @@ asio::awaitable<Connection::Got> Connection::read_rest() {
     if (charge_.raise_to(body.capacity()) != nullptr) co_return Got::kRefusal;
   }
   co_return parser_.state() == RequestParser::State::kDone ? Got::kRequest : Got::kRefusal;
+}
+
+void Connection::wipe_request() {
+  wipe(parser_.request().body);
+  parser_.request().wiped = false;
+  in_.wipe_unused();
 }
 
 bool Connection::has_body() const { return parser_.state() == RequestParser::State::kDone; }
@@ -219,7 +240,7 @@ asio::awaitable<std::optional<Refusal>> Connection::read_body(BodyTerms terms) {
   if (announced > kFreeBodyBytes) {
     if (const Refusal* full = charge_.raise_to(announced)) co_return *full;
   }
-  parser_.request().body.reserve(announced);  // paid for
+  make_room(parser_.request().body, announced);  // paid for
   const Got got = co_await read_rest();
   const bool slow = timed_out_;
   const Refusal late = too_slow();
@@ -268,7 +289,12 @@ asio::awaitable<bool> Connection::answer() {
     co_return false;
   }
   if (streaming_ != Streaming::kNo) co_return co_await end_stream();
-  if (has_body()) co_return co_await send(response);
+  if (asked.wiped) wipe_request();
+  if (has_body()) {
+    const bool sent = co_await send(response);
+    if (response.wiped) wipe(response.body);
+    co_return sent;
+  }
   // Answered by its head alone: what is left of the body is not read.
   keep_alive_ = false;
   const bool sent = co_await send(response);
@@ -408,6 +434,7 @@ asio::awaitable<bool> Connection::send(const Response& response) {
   Buffers buffers{asio::buffer(out_)};
   if (!small) buffers[1] = asio::buffer(body.data(), body.size());
   const bool sent = co_await write_all(buffers);
+  if (response.wiped) wipe(out_);
   co_return sent&& keep_alive_;
 }
 

@@ -51,6 +51,7 @@ class Connection final : public Exchange,
   bool has_body() const override;
   boost::asio::awaitable<std::optional<Refusal>> read_body(BodyTerms terms) override;
   void drop_body() override;
+  void wipe_request();
   boost::asio::awaitable<void> closed() override;
   boost::asio::awaitable<Stream*> begin_stream(int status, std::string content_type,
                                                Headers headers) override;

@@ -33,8 +33,10 @@ struct Request {
   Query query;
   Headers headers;
   std::string body;
-  std::string peer;       // address of the other end, for the log
-  std::string client_id;  // of the connection, for the log: request ids are made from it
+  std::string peer;        // address of the other end, for the log
+  std::string client_id;   // of the connection, for the log: request ids are made from it
+  bool encrypted = false;  // it came over TLS
+  bool wiped = false;      // set by its handler: its memory is wiped once it was answered
 };
 
 struct Response {
@@ -42,6 +44,7 @@ struct Response {
   std::string content_type = "application/json";
   Headers headers;
   std::string body;
+  bool wiped = false;  // its memory is wiped once it was sent
 };
 
 // The target of a request, taken apart: decoded segments of the path and items of the query.

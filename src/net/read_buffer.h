@@ -10,6 +10,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/wiped.h"
+
 namespace vortex::net {
 
 class ReadBuffer {
@@ -28,6 +30,12 @@ class ReadBuffer {
     if (begin_ == end_) begin_ = end_ = 0;
   }
   void clear() { begin_ = end_ = 0; }
+  // What was consumed stays in memory until it is overwritten.
+  void wipe_unused() {
+    if (!data_) return;
+    wipe(data_.get(), begin_);
+    wipe(data_.get() + end_, capacity_ - end_);
+  }
   void give_back(std::size_t keep) {
     if (!empty() || capacity_ <= keep) return;
     data_.reset();
@@ -43,6 +51,7 @@ class ReadBuffer {
       const std::size_t grown = size + wanted;
       auto larger = std::make_unique_for_overwrite<char[]>(grown);
       if (size > 0) std::memcpy(larger.get(), data_.get() + begin_, size);
+      if (data_) wipe(data_.get(), capacity_);
       data_ = std::move(larger);
       capacity_ = grown;
     }
