@@ -22,6 +22,8 @@
 #include "core/explain.h"
 #include "model/commit.h"
 #include "store/reader.h"
+#include "vault/key_source.h"
+#include "vault/vault.h"
 
 namespace vortex::api {
 
@@ -59,14 +61,24 @@ struct WriteWebhook {
 struct WriteWebhookStep {
   WebhookStep step;
 };
+struct WriteWebhookSeal {
+  WebhookSeal seal;
+};
+struct WriteSecret {
+  SecretChange change;
+};
+struct WriteRewrap {
+  SecretRewrap rewrap;
+};
 struct WriteDag {
   DagRow row;
 };
 struct WriteAudit {
   std::vector<AuditRow> rows;
 };
-using SideWrite = std::variant<WriteLog, WriteCheckpointPiece, WriteToken, WriteWebhook,
-                               WriteWebhookStep, WriteDag, WriteAudit>;
+using SideWrite =
+    std::variant<WriteLog, WriteCheckpointPiece, WriteToken, WriteWebhook, WriteWebhookStep,
+                 WriteWebhookSeal, WriteSecret, WriteRewrap, WriteDag, WriteAudit>;
 
 // What came of telling a receiver something.
 struct Delivery {
@@ -162,6 +174,11 @@ class Backend {
     bool of_worker = false;
   };
   virtual boost::asio::awaitable<bool> digest(Turn turn, std::function<void()> work) = 0;
+
+  // Seals and opens; with no master key it does neither.
+  virtual vault::Vault& vault() = 0;
+  // The master keys as they are configured now. Blocks: to be run by digest().
+  virtual std::expected<vault::Keys, std::string> read_keys() = 0;
 
   virtual EventFeed& events() = 0;
   virtual Health health() const = 0;

@@ -157,6 +157,15 @@ constexpr std::array<CodeInfo, kCodes> kTable{{
      "controller.worker_networks"},
     {Code::kForeignReceiver, "VX-HOOK-003", 422, "Webhooks may only reach public addresses",
      "an operator can allow others with controller.webhook_networks"},
+    {Code::kNoSuchSecret, "VX-SECRET-001", 404, "No such secret",
+     "GET /api/secrets lists them; `vortex secrets set NAME` creates one"},
+    {Code::kNoMasterKey, "VX-SECRET-002", 409, "The controller has no master key",
+     "make one with `vortex secrets init`, set secrets.master_key_file and restart the controller"},
+    {Code::kOtherMasterKey, "VX-SECRET-003", 409,
+     "Some secrets are sealed with a master key that the controller does not have",
+     "configure that key as secrets.previous_master_key_file, or set the secrets again"},
+    {Code::kNotPrivate, "VX-SECRET-004", 409, "Secrets are accepted only over TLS or loopback",
+     "use an https:// address of the controller, or run the command on its machine"},
 }};
 
 constexpr bool in_order() {

@@ -88,6 +88,10 @@ enum class Code : std::uint8_t {
   kLastAdmin,
   kForeignAddress,
   kForeignReceiver,
+  kNoSuchSecret,
+  kNoMasterKey,
+  kOtherMasterKey,
+  kNotPrivate,
   kCount,
 };
 

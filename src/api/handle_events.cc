@@ -17,6 +17,7 @@
 #include "api/handlers.h"
 #include "api/query.h"
 #include "api/secrets.h"
+#include "api/vault/hand_over.h"
 #include "api/views.h"
 #include "base/clock.h"
 #include "base/networks.h"
@@ -285,7 +286,11 @@ Handled create_webhook(Call& call) {
     co_return std::unexpected(*std::move(wrong));
   }
   const WebhookRow row = make_row(call, *std::move(body));
-  const Expected<void> written = co_await write_row(call, row);
+  WebhookRow stored = row;
+  if (auto sealed = call.backend.vault().seal_text(place_of(row), row.secret)) {
+    stored.secret = *std::move(sealed);  // without a master key it stays as it is
+  }
+  const Expected<void> written = co_await write_row(call, std::move(stored));
   if (!written) co_return std::unexpected(written.error());
   net::Response response = json_answer(
       object_json([&](JsonWriter& json) { write_webhook(json, row, Secret::kShown); }), 201);

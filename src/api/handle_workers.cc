@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "api/bodies.h"
 #include "api/handlers.h"
 #include "api/query.h"
+#include "api/vault/hand_over.h"
 #include "api/views.h"
 #include "base/networks.h"
 #include "codec/render.h"
@@ -125,23 +127,67 @@ Handled register_worker(Call& call) {
   co_return json_answer(codec::write_register_reply(reply));
 }
 
+namespace {
+
+using SecretUses = std::vector<core::NoteSecrets::Use>;
+
+// Empty: it has what it needs. Else a sentence for the user whose task it is.
+store::Result<std::string> resolve_secrets(const Call& call, store::Reader& reader,
+                                           Assignment& assignment, SecretUses& uses) {
+  if (!has_secrets(assignment)) return std::string();
+  if (!is_private(call.request())) return not_private(call.request());
+  auto opened = open_secrets(reader, call.backend.vault(), assignment);
+  if (!opened) return std::unexpected(opened.error());
+  if (!*opened) return std::move(opened->error());
+  std::get<PlannedWork>(assignment.work).secrets = std::move((*opened)->values);
+  std::ranges::move((*opened)->uses, std::back_inserter(uses));
+  return std::string();
+}
+
+// Every use is in the log of events before its value leaves. Attempts that were taken away
+// meanwhile get none: what is still held goes with the next answer.
+boost::asio::awaitable<std::optional<Trouble>> note_uses(Call& call, SyncReply& reply,
+                                                         core::Unsent& unsent, SecretUses uses) {
+  if (uses.empty()) co_return std::nullopt;
+  core::Command command = core::NoteSecrets{{}, WorkerId(call.path[0]), std::move(uses), {}};
+  auto noted = co_await ask<core::Done>(call.backend, std::move(command));
+  if (noted) co_return std::nullopt;
+  if (noted.error().code != Code::kLeaseNotHeld) co_return std::move(noted.error());
+  std::erase_if(reply.assignments, [&](const Assignment& assignment) {
+    if (!has_secrets(assignment)) return false;
+    unsent.left_out.push_back(assignment.attempt);
+    return true;
+  });
+  co_return std::nullopt;
+}
+
+}  // namespace
+
 // Puts values in the place of expressions, in the pool of readers: outputs of earlier tasks are
 // read there. They are final and durable, because a task is handed out only after the commit in
 // which what it needs has ended. Assignments that have no value for an expression leave the answer.
 // When the store cannot be read the worker is told to ask again; the assignments are repeated then.
 boost::asio::awaitable<std::optional<Trouble>> resolve_commands(Call& call, SyncReply& reply,
-                                                                core::Unsent& unsent) {
+                                                                core::Unsent& unsent,
+                                                                SecretUses& uses) {
   const auto must_be_resolved = [](const Assignment& assignment) {
     const auto& work = std::get<PlannedWork>(assignment.work);
-    return codec::has_expressions(*work.plan, work.node);
+    return codec::has_expressions(*work.plan, work.node) || has_secrets(assignment);
   };
   if (std::ranges::none_of(reply.assignments, must_be_resolved)) co_return std::nullopt;
   auto done = co_await fetch(call.backend, [&](store::Reader& reader) -> store::Result<bool> {
     std::optional<store::Error> failed;
     codec::CommandResolver resolver;
     unsent.unresolved.clear();
+    uses.clear();
     for (Assignment& assignment : reply.assignments) {
       auto& work = std::get<PlannedWork>(assignment.work);
+      auto opened = resolve_secrets(call, reader, assignment, uses);
+      if (!opened) return std::unexpected(opened.error());
+      if (!opened->empty()) {
+        unsent.unresolved.push_back({assignment.attempt, *std::move(opened)});
+        continue;
+      }
       auto command =
           resolver.resolve(assignment, [&](std::uint32_t node) -> std::optional<std::string> {
             auto data = reader.task_data(
@@ -172,8 +218,14 @@ boost::asio::awaitable<std::optional<Trouble>> resolve_commands(Call& call, Sync
 // An answer leaves only after the core knows what it does not carry.
 Handled answer_sync(Call& call, SyncReply& reply) {
   core::Unsent unsent{{}, WorkerId(call.path[0]), reply.mark};
-  if (auto wrong = co_await resolve_commands(call, reply, unsent))
+  SecretUses uses;
+  if (auto wrong = co_await resolve_commands(call, reply, unsent, uses)) {
     co_return std::unexpected(*wrong);
+  }
+  const bool has_values = !uses.empty();
+  if (auto wrong = co_await note_uses(call, reply, unsent, std::move(uses))) {
+    co_return std::unexpected(*wrong);
+  }
   codec::WrittenReply written = codec::write_bounded_reply(reply);
   for (std::size_t i = written.assignments; i < reply.assignments.size(); ++i) {
     unsent.left_out.push_back(reply.assignments[i].attempt);
@@ -183,7 +235,10 @@ Handled answer_sync(Call& call, SyncReply& reply) {
     auto done = co_await ask<core::Done>(call.backend, std::move(command));
     if (!done) co_return std::unexpected(std::move(done.error()));
   }
-  co_return json_answer(std::move(written.json));
+  net::Response response = json_answer(std::move(written.json));
+  response.wiped = has_values;
+  if (has_values) response.headers.emplace_back("Cache-Control", "no-store");
+  co_return response;
 }
 
 // The hot path: one call carries everything, and waits parked in the core.

@@ -101,6 +101,16 @@ Handled revoke_token(Call& call);
 // audit/handle_audit.cc
 Handled get_audit(Call& call);
 
+// vault/handle_secrets.cc
+Handled list_secrets(Call& call);
+Handled get_secret(Call& call);
+Handled list_secret_versions(Call& call);
+Handled set_secret(Call& call);
+Handled rotate_secret(Call& call);
+Handled delete_secret(Call& call);
+Handled get_master_key(Call& call);
+Handled rotate_master_key(Call& call);
+
 // handle_events.cc
 Handled list_webhooks(Call& call);
 Handled get_webhook(Call& call);

@@ -270,7 +270,8 @@ constexpr Route kFleetRoutes[] = {
 
 std::span<const Route> fleet_routes() { return kFleetRoutes; }
 
-// Routes of the system as a whole: health, metrics, status, settings, events, tokens, webhooks.
+// Routes of the system as a whole: health, metrics, status, settings, events, tokens, secrets,
+// webhooks.
 
 namespace {
 
@@ -300,6 +301,15 @@ constexpr Route admin(Route route) {
   route.need = Need::kAdmin;
   return route;
 }
+
+constexpr Route operators(Route route) {
+  route.need = Need::kOperator;
+  return route;
+}
+
+constexpr QueryParam kDeleteSecret[] = {
+    {"version", Type::kInteger, "only this version"},
+};
 
 constexpr Route kSystemRoutes[] = {
     open(get("/health", "get_health", "Check the health of this controller; 503 if it is unhealthy",
@@ -336,6 +346,34 @@ constexpr Route kSystemRoutes[] = {
                    "Read the audit log: requests that changed something or were refused",
                    "AuditPage", get_audit)),
          kAudit),
+    operators(get("/api/secrets", "list_secrets", "List secrets, without their values",
+                  "SecretList", list_secrets)),
+    operators(get("/api/secrets/{name}", "get_secret",
+                  "Show a secret and what may use it, without its value", "Secret", get_secret)),
+    operators(get("/api/secrets/{name}/versions", "list_secret_versions",
+                  "List the versions of a secret, without their values", "SecretVersionList",
+                  list_secret_versions)),
+    medium(taking(as(post("/api/secrets/{name}", Need::kAdmin, "set_secret",
+                          "Create a secret, or add a version and change what may use it", "Secret",
+                          set_secret),
+                     net::Method::kPut),
+                  "SecretRequest")),
+    medium(taking(post("/api/secrets/{name}/rotate", Need::kAdmin, "rotate_secret",
+                       "Add a version to a secret that exists", "Secret", rotate_secret),
+                  "SecretValue")),
+    with(
+        nothing(as(post("/api/secrets/{name}", Need::kAdmin, "delete_secret",
+                        "Delete a secret with all its versions, or one version", {}, delete_secret),
+                   net::Method::kDelete)),
+        kDeleteSecret),
+    operators(get("/api/master-key", "get_master_key",
+                  "Show which master key seals secrets, never the key", "MasterKey",
+                  get_master_key)),
+    taking(post("/api/master-key/rotate", Need::kAdmin, "rotate_master_key",
+                "Seal everything with another master key: the one in the body, or the one that is "
+                "configured now",
+                "MasterKeyReport", rotate_master_key),
+           "MasterKeyRequest"),
     admin(get("/api/webhooks", "list_webhooks", "List webhooks, without their secrets",
               "WebhookList", list_webhooks)),
     taking(

@@ -151,6 +151,34 @@ constexpr Field kWebhookRequest[] = {
     optional(integer("after", "start after this event, if it is still kept; defaults to now")),
 };
 
+constexpr Field kSecretList[] = {list("secrets", "Secret", "by name")};
+constexpr Field kSecretVersionList[] = {list("versions", "SecretVersion", "oldest first")};
+constexpr Field kSecretValue[] = {
+    optional(text("value", "the value as text, up to 64 KiB; or value_base64")),
+    optional(text("value_base64", "the value in base64, for bytes that are not text")),
+};
+constexpr Field kSecretScope[] = {
+    optional(text("dag", "only for tasks of this DAG; empty: of any; absent: as it is")),
+    optional(text("queue", "only for tasks of this queue; empty: of any; absent: as it is")),
+    optional(
+        text_map("labels", "only for tasks that require these of their worker; absent: as it is")),
+};
+constexpr Field kMasterKey[] = {
+    boolean("configured", "whether there is a master key"),
+    nullable(text("key_id", "tells keys apart; null: there is none")),
+    integer("versions", "number of sealed versions of secrets"),
+    integer("other_keys", "number of master keys that sealed something and are not configured"),
+    integer("plain_webhooks", "number of webhooks whose secret is not sealed"),
+};
+constexpr Field kMasterKeyRequest[] = {
+    optional(text("key", "the new key; absent: read the configured one again")),
+};
+constexpr Field kMasterKeyReport[] = {
+    text("key_id", "id of the key that seals now"),
+    integer("versions", "number of versions of secrets that were wrapped again"),
+    integer("webhooks", "number of webhooks whose secret was sealed or wrapped again"),
+};
+
 constexpr Field kProblemError[] = {
     text("pointer", "JSON pointer to the value; empty: the whole body"),
     text("message", "what is wrong with it"),
@@ -199,6 +227,15 @@ std::span<const Schema> system_schemas() {
       {"WebhookRequest", "A webhook to create.", kWebhookRequest},
       {"AuditEntry", "An entry of the audit log.", fields::audit_entry()},
       {"AuditPage", "Entries of the audit log.", kAuditPage},
+      {"Secret", "A secret and what may use it, without its value.", fields::secret()},
+      {"SecretList", "All secrets.", kSecretList},
+      {"SecretVersion", "A version of a secret, without its value.", fields::secret_version()},
+      {"SecretVersionList", "All versions of a secret.", kSecretVersionList},
+      {"SecretValue", "A new value of a secret.", kSecretValue},
+      {"SecretRequest", "A secret to create or change.", kSecretScope, "SecretValue"},
+      {"MasterKey", "What is sealed with which master key.", kMasterKey},
+      {"MasterKeyRequest", "Another master key.", kMasterKeyRequest},
+      {"MasterKeyReport", "What was sealed with another master key.", kMasterKeyReport},
       {"Delivery", "The result of one delivery to a receiver.", fields::delivery()},
       {"ProblemError", "An invalid value.", kProblemError},
       {"Problem", "An error (RFC 9457).", kProblem},

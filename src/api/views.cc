@@ -464,6 +464,16 @@ const Shape<AuditRow>& audit_shape() {
   return shape;
 }
 
+const Shape<SecretRow>& secret_shape() {
+  static const auto shape = Shape<SecretRow>().record<SecretRow>();
+  return shape;
+}
+
+const Shape<SecretVersionRow>& secret_version_shape() {
+  static const auto shape = Shape<SecretVersionRow>().record<SecretVersionRow>();
+  return shape;
+}
+
 const Shape<Delivery>& delivery_shape() {
   using D = Delivery;
   constexpr auto kResponseStatus = [](const D& d) {
@@ -496,6 +506,8 @@ Fields token() { return token_shape().fields(); }
 Fields webhook() { return webhook_shape().fields(); }
 Fields audit_entry() { return audit_shape().fields(); }
 Fields delivery() { return delivery_shape().fields(); }
+Fields secret() { return secret_shape().fields(); }
+Fields secret_version() { return secret_version_shape().fields(); }
 
 }  // namespace fields
 
@@ -537,6 +549,12 @@ void write_audit_entry(JsonWriter& json, const AuditRow& row) { audit_shape().wr
 
 void write_delivery(JsonWriter& json, const Delivery& delivery) {
   delivery_shape().write(json, delivery);
+}
+
+void write_secret(JsonWriter& json, const SecretRow& row) { secret_shape().write(json, row); }
+
+void write_secret_version(JsonWriter& json, const SecretVersionRow& row) {
+  secret_version_shape().write(json, row);
 }
 
 }  // namespace vortex::api

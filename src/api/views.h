@@ -75,6 +75,8 @@ enum class Secret : std::uint8_t { kHidden, kShown };
 void write_webhook(JsonWriter& json, const WebhookRow& row, Secret secret);
 void write_audit_entry(JsonWriter& json, const AuditRow& row);
 void write_delivery(JsonWriter& json, const Delivery& delivery);
+void write_secret(JsonWriter& json, const SecretRow& row);
+void write_secret_version(JsonWriter& json, const SecretVersionRow& row);
 
 // What is declared of each object.
 namespace fields {
@@ -100,6 +102,8 @@ Fields token();
 Fields webhook();
 Fields audit_entry();
 Fields delivery();
+Fields secret();
+Fields secret_version();
 }  // namespace fields
 
 // One page: {"<items>": [...], "next_cursor": ...}

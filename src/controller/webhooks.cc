@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "api/call.h"
+#include "api/vault/hand_over.h"
 #include "base/assert.h"
 #include "base/networks.h"
 
@@ -22,6 +23,8 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr auto kLookEvery = std::chrono::seconds(5);
+constexpr const char* kUnopened =
+    "its signing secret is sealed with a master key that is not configured";
 constexpr auto kLookForLead = std::chrono::milliseconds(100);
 
 void report(const Courier::Say& say, const std::exception_ptr& error) {
@@ -100,7 +103,14 @@ asio::awaitable<void> Webhooks::match_rows() {
   }
 }
 
-void Webhooks::begin(const WebhookRow& row) {
+void Webhooks::begin(WebhookRow row) {
+  const auto secret = backend_.vault().open_text(api::place_of(row), row.secret);
+  if (!secret) {
+    if (!unopened_.insert(row.name).second) return;  // said already
+    return say_(LogLevel::kError, fmt::format("webhook {} sends nothing: {}", row.name, kUnopened));
+  }
+  unopened_.erase(row.name);
+  row.secret = secret->view();
   auto courier = std::make_shared<Courier>(
       Courier::Parts{asio::any_io_executor(*strand_), backend_, say_, {}, may_reach_}, row);
   couriers_[row.name] = courier;
@@ -122,7 +132,13 @@ asio::awaitable<api::Delivery> Webhooks::try_out(WebhookRow row, Instant now) {
     none.trouble = "its URL is invalid";
     co_return none;
   }
-  const Receiver receiver{*address, std::move(row.secret), may_reach_};
+  const auto secret = backend_.vault().open_text(api::place_of(row), row.secret);
+  if (!secret) {
+    api::Delivery none;
+    none.trouble = kUnopened;
+    co_return none;
+  }
+  const Receiver receiver{*address, std::string(secret->view()), may_reach_};
   net::Client client(co_await asio::this_coro::executor, client_config(receiver));
   const WebhookMessage message = make_trial(row.name, now);
   co_return co_await deliver(client, receiver, message);

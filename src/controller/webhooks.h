@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <boost/asio/awaitable.hpp>
@@ -42,7 +43,7 @@ class Webhooks {
 
   boost::asio::awaitable<void> watch(std::shared_ptr<Bell> bell);
   boost::asio::awaitable<void> match_rows();
-  void begin(const WebhookRow& row);
+  void begin(WebhookRow row);
   void end_all();
 
   api::Backend& backend_;
@@ -50,6 +51,7 @@ class Webhooks {
   const MayReach may_reach_;
   std::optional<Strand> strand_;
   std::weak_ptr<Bell> bell_;
+  std::set<std::string> unopened_;                          // those whose secret cannot be opened
   std::map<std::string, std::weak_ptr<Courier>> couriers_;  // by name; owned by their coroutines
 };
 

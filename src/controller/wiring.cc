@@ -14,11 +14,13 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "api/vault/rewrap.h"
 #include "base/clock.h"
 #include "base/networks.h"
 #include "base/rng.h"
@@ -154,6 +156,7 @@ Wiring::Wiring(ControllerParts parts)
       reads_(*parts_.store, parts_.settings.settings.database.pool_size),
       documents_(parts_.settings.settings.controller.document_threads,
                  parts_.settings.settings.controller.document_queue_max),
+      key_source_(parts_.settings.settings.secrets),
       webhooks_(*this, parts_.settings.settings,
                 [this](LogLevel level, std::string what) { say(level, std::move(what)); }),
       work_(asio::make_work_guard(io_)) {}
@@ -169,6 +172,7 @@ std::expected<void, std::string> Wiring::open() {
   }
   const auto policy = access_policy(net::is_loopback(at->host));
   if (!policy) return std::unexpected(policy.error());
+  if (auto opened = open_vault(); !opened) return opened;
   api_ = std::make_unique<api::Api>(*this, *policy);
   auto server =
       net::Server::listen(io_, server_config(settings, *at), api_->handler(), api_->complain());
@@ -181,6 +185,8 @@ std::expected<void, std::string> Wiring::open() {
     threads_.emplace_back([this] { io_.run(); });
   }
   webhooks_.start(io_);
+  asio::co_spawn(asio::make_strand(io_), keep_vault(),
+                 [this](const std::exception_ptr& error) { report_own_trouble("vault", error); });
   asio::co_spawn(io_, watch_space(), [this](const std::exception_ptr& error) {
     report_own_trouble("disk watch", error);
   });
@@ -210,6 +216,67 @@ std::expected<api::AccessPolicy, std::string> Wiring::access_policy(bool loopbac
         parts_.settings.settings.controller.listen, parts_.settings.settings.database.path));
   }
   return policy;
+}
+
+std::expected<vault::Keys, std::string> Wiring::read_keys() {
+  const std::scoped_lock lock(keys_guard_);
+  return key_source_.read();
+}
+
+// A key that does not open what is in the database is refused before anything is served: with it,
+// new secrets would be sealed with one key and old ones with another that nobody has.
+std::expected<void, std::string> Wiring::open_vault() {
+  auto keys = read_keys();
+  if (!keys) return std::unexpected(std::move(keys.error()));
+  auto reader = parts_.store->reader();
+  if (!reader) return std::unexpected(reader.error().detail);
+  const auto found = api::find_sealed(**reader);
+  if (!found) return std::unexpected(found.error().detail);
+  vault_.use(keys->current, keys->previous);
+  if (!keys->current) {
+    if (!found->key_ids.empty()) {
+      say(LogLevel::kWarn,
+          "there is no master key: secrets cannot be used; set "
+          "secrets.master_key_file");
+    }
+    return {};
+  }
+  for (const std::string& id : found->key_ids) {
+    if (vault_.has(id)) continue;
+    return std::unexpected(fmt::format(
+        "the master key does not match the database: {} is key {}, but secrets are sealed with key "
+        "{}. Configure that key; if it was replaced, set secrets.master_key_file to the new key "
+        "and secrets.previous_master_key_file to the old one",
+        keys->from, keys->current->id(), id));
+  }
+  say(LogLevel::kInfo, fmt::format("secrets are sealed with master key {} from {}",
+                                   keys->current->id(), keys->from));
+  return {};
+}
+
+// Once in each term: what an earlier master key sealed, and what was never sealed, is brought under
+// the current one. Goes on where a crash ended it.
+asio::awaitable<void> Wiring::keep_vault() {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  Term done;
+  while (true) {
+    const Term term = engine_.term();
+    if (engine_.serves() && term != done) {
+      const auto report = co_await api::rewrap_all(*this);
+      if (report) {
+        done = term;
+        if (report->versions + report->webhooks > 0) {
+          say(LogLevel::kInfo, fmt::format("sealed {} versions of secrets and {} webhooks with the "
+                                           "current master key",
+                                           report->versions, report->webhooks));
+          webhooks_.look_again();
+        }
+      }
+    }
+    timer.expires_after(done == term ? std::chrono::milliseconds(2'000)
+                                     : std::chrono::milliseconds(100));
+    co_await timer.async_wait(asio::use_awaitable);
+  }
 }
 
 std::uint16_t Wiring::port() const { return server_ ? server_->port() : 0; }

@@ -34,6 +34,8 @@
 #include "controller/space_reserve.h"
 #include "controller/webhooks.h"
 #include "net/server.h"
+#include "vault/key_source.h"
+#include "vault/vault.h"
 
 namespace vortex::controller {
 
@@ -63,6 +65,8 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   boost::asio::awaitable<api::Asked<api::ReconcileReport>> reconcile() override;
   boost::asio::awaitable<store::Result<void>> read(Read read) override;
   boost::asio::awaitable<bool> digest(Turn turn, std::function<void()> work) override;
+  vault::Vault& vault() override { return vault_; }
+  std::expected<vault::Keys, std::string> read_keys() override;
   api::EventFeed& events() override { return hub_; }
   api::Health health() const override;
   Instant now() const override { return engine_.now(); }
@@ -81,6 +85,8 @@ class Wiring : public Controller, public api::Backend, public Outlet {
 
  private:
   std::expected<api::AccessPolicy, std::string> access_policy(bool loopback);
+  std::expected<void, std::string> open_vault();
+  boost::asio::awaitable<void> keep_vault();
   std::optional<api::UnservedError> submit(Asked asked);
   template <class T, class Make>
   boost::asio::awaitable<api::Asked<T>> look(Make make);
@@ -107,6 +113,9 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   EngineShell engine_;
   Reads reads_;
   Documents documents_;
+  std::mutex keys_guard_;
+  vault::KeySource key_source_;
+  vault::Vault vault_;
   Webhooks webhooks_;
   boost::asio::io_context io_;
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work_;

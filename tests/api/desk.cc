@@ -127,6 +127,9 @@ asio::awaitable<Asked<core::ReplyBody>> Desk::ask_sync(
 
 asio::awaitable<Asked<void>> Desk::write(SideWrite side) {
   if (unserved) co_return std::unexpected(*unserved);
+  if (writes_left && (*writes_left)-- <= 0) {
+    co_return std::unexpected(UnservedError{Unserved::kNoStore, "no more writes", seconds(1)});
+  }
   Commit out;
   out.term = state->term;
   out.now = clock;
@@ -138,6 +141,15 @@ asio::awaitable<Asked<void>> Desk::write(SideWrite side) {
   if (auto* hook = std::get_if<WriteWebhook>(&side)) out.webhooks.push_back(std::move(hook->row));
   if (auto* step = std::get_if<WriteWebhookStep>(&side)) {
     out.webhook_steps.push_back(std::move(step->step));
+  }
+  if (auto* seal = std::get_if<WriteWebhookSeal>(&side)) {
+    out.webhook_seals.push_back(std::move(seal->seal));
+  }
+  if (auto* secret = std::get_if<WriteSecret>(&side)) {
+    out.secrets.push_back(std::move(secret->change));
+  }
+  if (auto* again = std::get_if<WriteRewrap>(&side)) {
+    out.rewraps.push_back(std::move(again->rewrap));
   }
   if (auto* dag = std::get_if<WriteDag>(&side)) out.dags.push_back(std::move(dag->row));
   if (auto* audit = std::get_if<WriteAudit>(&side)) out.audit = std::move(audit->rows);

@@ -55,6 +55,8 @@ class Desk : public Backend {
   boost::asio::awaitable<Asked<ReconcileReport>> reconcile() override;
   boost::asio::awaitable<store::Result<void>> read(Read read) override;
   boost::asio::awaitable<bool> digest(Turn turn, std::function<void()> work) override;
+  vault::Vault& vault() override { return vault_; }
+  std::expected<vault::Keys, std::string> read_keys() override { return keys; }
   EventFeed& events() override { return feed; }
   Health health() const override;
   Instant now() const override { return clock; }
@@ -75,7 +77,9 @@ class Desk : public Backend {
   Delivery delivery{.taken = true, .status = 204, .trouble = {}, .retry_after = {}, .took = {}};
   bool store_up = true;  // false: reads fail
   bool documents_full = false;
-  std::vector<Turn> turns;  // of the documents it was given
+  std::vector<Turn> turns;         // of the documents it was given
+  vault::Keys keys;                // as they are configured
+  std::optional<int> writes_left;  // so many more, then the store refuses them
   std::string metrics_text = "vortex_leader 1\n";
   std::optional<core::State> state;
 
@@ -92,6 +96,7 @@ class Desk : public Backend {
 
   boost::asio::io_context& io_;
   LoadedSettings settings_;
+  vault::Vault vault_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<store::Reader> reader_;
   RequestId next_request_{1};

@@ -10,6 +10,20 @@
 namespace vortex::api {
 namespace {
 
+void walk_secrets(Client& client) {
+  const auto key = std::make_shared<const vault::MasterKey>(vault::MasterKey::make());
+  client.desk.vault().use(key, nullptr);
+  client.desk.keys.current = key;
+  EXPECT_EQ(client.put("/api/secrets/a%2Fb", R"({"value":"x","dag":"etl"})").status, 200);
+  EXPECT_EQ(client.post("/api/secrets/a%2Fb/rotate", R"({"value_base64":"eA=="})").status, 200);
+  for (const char* path :
+       {"/api/secrets", "/api/secrets/a%2Fb", "/api/secrets/a%2Fb/versions", "/api/master-key"}) {
+    EXPECT_EQ(client.get(path).status, 200) << path;
+  }
+  EXPECT_EQ(client.post("/api/master-key/rotate", "{}").status, 200);
+  EXPECT_EQ(client.erase("/api/secrets/a%2Fb").status, 204);
+}
+
 void walk_system(Client& client) {
   for (const char* path :
        {"/health", "/livez", "/readyz", "/metrics", "/api/status", "/api/timings", "/api/settings",
@@ -24,6 +38,7 @@ void walk_system(Client& client) {
   client.get("/api/webhooks");
   client.post("/api/webhooks/ci/test");
   client.erase("/api/webhooks/ci");
+  walk_secrets(client);
   EXPECT_EQ(client.post("/api/reconcile").status, 200);
   client.post("/api/queues/default/pause");
   client.post("/api/queues/default/resume");
