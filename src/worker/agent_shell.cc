@@ -18,6 +18,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/version.h"
+#include "base/wiped.h"
 #include "codec/json_writer.h"
 #include "codec/sync_json.h"
 #include "worker/answers.h"
@@ -173,11 +174,12 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
     // The coroutine keeps the shell, and with it the client, alive until the call is over.
     asio::co_spawn(io_, connection.client->send(std::move(call)),
                    [self = shared_from_this(), made, kind](const std::exception_ptr& error,
-                                                           const CallResult& result) {
+                                                           CallResult result) {
                      Connection& used = self->connection_of(made);
                      if (used.under_way == made.id) used.under_way = {};
                      if (error) return self->failed(made, "internal client error", {});
                      self->over(made, kind, result);
+                     if (result) wipe(result->body);  // secrets may have come with it
                    });
   }
 

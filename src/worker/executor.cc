@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -13,6 +14,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "vault/key_source.h"
 #include "worker/slot/process_tree.h"
 #include "worker/slot/slot.h"
 
@@ -26,7 +28,11 @@ constexpr auto kRunnerPause = std::chrono::milliseconds(1);
 
 std::vector<std::string> own_environment() {
   std::vector<std::string> entries;
-  for (char** at = ::environ; at != nullptr && *at != nullptr; ++at) entries.emplace_back(*at);
+  // `vortex dev` may have a controller with a master key in the same environment.
+  const std::string key = std::string(vault::kKeyVariable) + "=";
+  for (char** at = ::environ; at != nullptr && *at != nullptr; ++at) {
+    if (!std::string_view(*at).starts_with(key)) entries.emplace_back(*at);
+  }
   return entries;
 }
 
@@ -58,6 +64,7 @@ Executor::Executor(boost::asio::io_context& io, ExecutorConfig config, LogSink& 
   host_->self = host_;
   const std::filesystem::path work_dir = fixed.work_dir;
   host_->home = WorkFolder(work_dir.parent_path().string(), work_dir.filename().string());
+  host_->secret_home = WorkFolder(secret_base(), work_dir.filename().string());
   remove_files_of_before();
   host_->ended = [this](Slot& slot, agent::Input word) { ended(slot, std::move(word)); };
   host_->environment = fixed.environment.empty() ? own_environment() : fixed.environment;
@@ -108,6 +115,11 @@ void Executor::remove_files_of_before() {
   }
   for (std::string& name : names_in(host_->home.path())) {
     host_->remove(Fd(::fcntl(host_->home.fd(), F_DUPFD_CLOEXEC, 0)), std::move(name));
+  }
+  WorkFolder& secrets = host_->secret_home;
+  if (::access(secrets.path().c_str(), F_OK) != 0 || !secrets.ensure()) return;
+  for (std::string& name : names_in(secrets.path())) {
+    host_->remove(Fd(::fcntl(secrets.fd(), F_DUPFD_CLOEXEC, 0)), std::move(name));
   }
 }
 

@@ -44,6 +44,7 @@ struct Launch {
   Duration kill_grace;          // shorter than the worker's own: counts instead; zero: the worker's
   bool report_output = false;   // how much it writes is told, as a sign of life
   std::vector<std::string> outputs;  // names it must write, or it has failed
+  SecretsPtr secrets = nullptr;      // wiped when it was started; null: none
 };
 
 // The output of a task is waited for only after it has run this long.

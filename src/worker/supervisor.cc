@@ -26,6 +26,7 @@
 #include "worker/proof.h"
 #include "worker/quiet_thread.h"
 #include "worker/slot/slot_record.h"
+#include "worker/slot/slot_secrets.h"
 #include "worker/spawn_worker.h"
 
 namespace vortex::worker {
@@ -189,8 +190,11 @@ bool Supervisor::prepare() {
 
 // Of killed supervisors, and of before the last start of the machine: that may be much.
 void Supervisor::sweep() {
-  sweeper_ = quiet_thread(
-      [this] { remove_all_work(options_.worker.work_dir, [this] { return !sweeping_.load(); }); });
+  sweeper_ = quiet_thread([this] {
+    const auto enough = [this] { return !sweeping_.load(); };
+    remove_all_work(secret_base(), enough);
+    remove_all_work(options_.worker.work_dir, enough);
+  });
 }
 
 // What takes long is left to the next supervisor.
@@ -200,8 +204,9 @@ void Supervisor::remove_files() {
   const Instant until = boot_clock_now() + kRemoveLongest;
   for (const auto& ward : wards_) {
     const std::string name = work_folder_name(group_component(ward->id.text), folder_->life());
-    remove_work(path_in(options_.worker.work_dir, name),
-                [until] { return boot_clock_now() > until; });
+    const auto enough = [until] { return boot_clock_now() > until; };
+    remove_work(path_in(secret_base(), name), enough);
+    remove_work(path_in(options_.worker.work_dir, name), enough);
   }
 }
 

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/wiped.h"
 #include "worker/files.h"
 #include "worker/slot/process_tree.h"
 #include "worker/slot/runner_messages.h"
@@ -275,6 +276,7 @@ void Runner::start(const Order& order, std::span<std::byte> rest, Packet& packet
     spawned = spawner_.spawn(spawn_);
   }
   packet.fds[0].reset();
+  wipe(rest.data(), rest.size());  // secrets may be among the variables
   if (spawned.pid > 0) {
     task_.emplace(now).leader = spawned.pid;
     if (!fence_armed_) arm_fence(until);

@@ -20,6 +20,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/wiped.h"
 #include "worker/slot/process_tree.h"
 #include "worker/slot/runner_messages.h"
 
@@ -275,6 +276,52 @@ std::optional<Slot::Fault> Slot::begin() {
   if (!prepared) {
     return Fault{EIO, "cannot create the files of the task: " + prepared.error()};
   }
+  const std::size_t variables = task.launch.env.size();
+  if (auto fault = prepare_secrets()) return fault;
+  auto fault = begin_process();
+  if (task.secrets) wipe_secrets(variables);
+  return fault;
+}
+
+// The values go into the memory of the process and stay nowhere else.
+std::optional<Slot::Fault> Slot::prepare_secrets() {
+  SlotTask& task = *task_;
+  if (!task.launch.secrets) return std::nullopt;
+  const auto& values = task.launch.secrets->values;
+  if (host_.config.root >= 0 && std::ranges::any_of(values, &SecretValue::file)) {
+    return Fault{EINVAL,
+                 "secrets cannot be given as files to tasks with a root of their own "
+                 "(worker.container_root); use them as variables",
+                 Whose::kTask};
+  }
+  auto prepared = SlotSecrets::prepare(*task.launch.secrets, host_.secret_home,
+                                       fmt::format("slot-{}-{}", number_, task.number));
+  if (!prepared) return Fault{ENOTSUP, std::move(prepared.error()), Whose::kTask};
+  task.secrets.emplace(*std::move(prepared));
+  auto environment = task.secrets->take_environment();
+  task.launch.env.reserve(task.launch.env.size() + environment.size());
+  for (auto& [name, value] : environment) {
+    task.launch.env.emplace_back(name, value);
+    wipe(value);
+  }
+  return std::nullopt;
+}
+
+void Slot::wipe_secrets(std::size_t variables) {
+  auto& env = task_->launch.env;
+  for (std::size_t i = variables; i < env.size(); ++i) wipe(env[i].second);
+  env.resize(variables);
+  wipe(texts_.payload);
+}
+
+void Slot::end_secrets() {
+  if (!task_->secrets) return;
+  task_->secrets->remove_files(
+      [this](Fd parent, std::string name) { host_.remove(std::move(parent), std::move(name)); });
+}
+
+std::optional<Slot::Fault> Slot::begin_process() {
+  SlotTask& task = *task_;
   const StartParts parts{.argv = task.launch.argv,
                          .workdir = task.launch.workdir,
                          .inherited = host_.environment,
@@ -357,6 +404,7 @@ void Slot::could_not_start(Fault fault) {
   output_.close(ignored);
   unheard_.reset();
   if (files_ && !files_->is_untouched()) files_->clean_up();
+  end_secrets();
   const Attempt attempt = task_->launch.attempt;
   task_.reset();
   if (fault.whose == Whose::kWorker) host_.notice_fault(fault.text);
@@ -368,6 +416,7 @@ void Slot::could_not_start(Fault fault) {
 void Slot::not_started_in_time() {
   unheard_.reset();
   if (!files_->is_untouched()) files_->clean_up();
+  end_secrets();
   const Attempt attempt = task_->launch.attempt;
   task_.reset();
   host_.ended(*this, agent::ProcessExited{attempt, agent::Killed{agent::Killed::By::kFence}});
@@ -433,6 +482,7 @@ void Slot::hang_up() {
   output_.close(ignored);
   unheard_.reset();
   timer_.cancel();
+  if (task_) end_secrets();
   task_.reset();
 }
 

@@ -37,6 +37,7 @@
 #include "worker/slot/runner_messages.h"
 #include "worker/slot/slot_files.h"
 #include "worker/slot/slot_record.h"
+#include "worker/slot/slot_secrets.h"
 
 namespace vortex::worker {
 
@@ -110,6 +111,7 @@ struct SlotHost {
   std::map<TaskId, std::uint32_t> runner_losses = {};  // of tasks that lost theirs here
   std::weak_ptr<SlotHost> self = {};
   WorkFolder home = {};                                  // where the files of tasks are
+  WorkFolder secret_home = {};                           // the same for those of their secrets
   std::optional<boost::asio::thread_pool> janitor = {};  // removes folders; made when it is needed
   std::atomic<bool> closing = false;                     // what is left is removed by others
 
@@ -141,6 +143,8 @@ struct SlotTask {
   std::uint64_t refused_bytes = 0;  // a checkpoint of this size was not taken; 0: none was refused
   Instant gone_at;
   Instant kill_by = kNever;  // the runner has had all the time it needs
+  std::optional<SlotSecrets> secrets = {};
+  bool told_of_secret = false;  // that a checkpoint was not taken because of one
 };
 
 class Slot : public std::enable_shared_from_this<Slot> {
@@ -173,6 +177,10 @@ class Slot : public std::enable_shared_from_this<Slot> {
   };
 
   std::optional<Fault> begin();
+  std::optional<Fault> begin_process();
+  std::optional<Fault> prepare_secrets();
+  void wipe_secrets(std::size_t variables);
+  void end_secrets();
   std::optional<Fault> begin_runner();
   std::optional<Fault> open_output(int& write_end);
   void could_not_start(Fault fault);
@@ -194,6 +202,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
   void save(SlotFiles::NewCheckpoint checkpoint);
   void on_saved(const Saved& saved);
   void say_in_log(std::string_view text);
+  void ship(std::string_view output);
   void close_log();
   void end();
   void tell_start();

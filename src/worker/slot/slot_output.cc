@@ -65,7 +65,7 @@ bool Slot::read_what_is_there() {
   for (int i = 0; i < kReadsAtEnd; ++i) {
     const ssize_t bytes = ::read(unheard_.get(), buffer_.data(), buffer_.size());
     if (bytes > 0) {
-      host_.sink.write(task_->launch.attempt, {buffer_.data(), static_cast<std::size_t>(bytes)});
+      ship({buffer_.data(), static_cast<std::size_t>(bytes)});
     } else if (bytes == 0 || (errno != EINTR && errno != EAGAIN)) {
       return true;
     } else if (errno == EAGAIN) {
@@ -77,19 +77,19 @@ bool Slot::read_what_is_there() {
 
 // One bounded read at a time, then it is the others' turn.
 void Slot::read_output() {
-  output_.async_read_some(
-      asio::buffer(buffer_), [weak = weak_from_this(), number = task_->number](
-                                 boost::system::error_code fault, std::size_t bytes) {
-        const auto self = weak.lock();
-        if (!self || !self->task_ || self->task_->number != number) return;
-        if (!self->task_->output_open) return;
-        if (bytes > 0) {
-          self->task_->output_bytes += bytes;
-          self->host_.sink.write(self->task_->launch.attempt, {self->buffer_.data(), bytes});
-        }
-        if (!fault) return self->read_output();
-        self->close_output();
-      });
+  output_.async_read_some(asio::buffer(buffer_),
+                          [weak = weak_from_this(), number = task_->number](
+                              boost::system::error_code fault, std::size_t bytes) {
+                            const auto self = weak.lock();
+                            if (!self || !self->task_ || self->task_->number != number) return;
+                            if (!self->task_->output_open) return;
+                            if (bytes > 0) {
+                              self->task_->output_bytes += bytes;
+                              self->ship({self->buffer_.data(), bytes});
+                            }
+                            if (!fault) return self->read_output();
+                            self->close_output();
+                          });
 }
 
 void Slot::close_output() {
@@ -117,7 +117,19 @@ void Slot::linger() {
       });
 }
 
+// What a task prints leaves this process only without the values of its secrets.
+void Slot::ship(std::string_view output) {
+  const Attempt attempt = task_->launch.attempt;
+  if (!task_->secrets) return host_.sink.write(attempt, output);
+  const std::string shown = task_->secrets->mask(output);
+  if (!shown.empty()) host_.sink.write(attempt, shown);
+}
+
 void Slot::close_log() {
+  if (task_->secrets) {
+    const std::string rest = task_->secrets->mask_rest();
+    if (!rest.empty()) host_.sink.write(task_->launch.attempt, rest);
+  }
   host_.sink.close(task_->launch.attempt, [weak = weak_from_this(), number = task_->number] {
     const auto self = weak.lock();
     if (self && self->task_ && self->task_->number == number) self->end();
@@ -136,12 +148,17 @@ void Slot::tell_files(SlotFiles::Moment moment) {
   tell_start();
   const Attempt attempt = task_->launch.attempt;
   if (auto progress = files_->new_progress()) {
+    if (task_->secrets) progress->step = task_->secrets->mask_text(progress->step);
     host_.tell(agent::ProcessProgress{attempt, std::move(*progress)});
   }
   if (task_->saving) return;
   auto fresh = files_->new_checkpoint(moment);
   if (!fresh) return;
   if (fresh->file || fresh->is_no_file) return save(std::move(*fresh));
+  if (task_->secrets && task_->secrets->are_in(fresh->data)) {
+    if (std::exchange(task_->told_of_secret, true)) return;
+    return say_in_log("the checkpoint was rejected: it contains the value of a secret");
+  }
   host_.tell(agent::ProcessCheckpoint{attempt, std::move(fresh->data)});
 }
 
@@ -149,7 +166,7 @@ void Slot::tell_files(SlotFiles::Moment moment) {
 void Slot::say_in_log(std::string_view text) {
   const Attempt attempt = task_->launch.attempt;
   host_.config.notice(LogLevel::kWarn, fmt::format("{}: {}", to_text(attempt.task), text));
-  host_.sink.write(attempt, fmt::format("[vortex] {}\n", text));
+  ship(fmt::format("[vortex] {}\n", text));
 }
 
 void Slot::save(SlotFiles::NewCheckpoint checkpoint) {
@@ -211,6 +228,7 @@ void Slot::end() {
   agent::Input word = result_of(*task_);
   tell_start();
   if (task_->wrote_files) files_->clean_up();
+  end_secrets();
   task_.reset();
   host_.ended(*this, std::move(word));
 }
@@ -250,9 +268,17 @@ agent::Input Slot::result_of(SlotTask& task) {
                         fmt::format("{}: {}", to_text(attempt.task), outputs.error().text));
     return agent::ProcessExited{attempt, agent::Killed{agent::Killed::By::kWorkerFault}};
   }
-  if (!outputs) {
+  if (outputs && task.secrets && task.secrets->are_in(*outputs)) {
     return agent::ProcessExited{
-        attempt, Failed{Failed::Cause::kExitCode, 0, std::move(outputs.error().text)}};
+        attempt,
+        Failed{Failed::Cause::kExitCode, 0,
+               "its outputs contain the value of a secret; outputs are stored and shown, so write "
+               "something else to $VORTEX_OUTPUTS"}};
+  }
+  if (!outputs) {
+    std::string text = std::move(outputs.error().text);
+    if (task.secrets) text = task.secrets->mask_text(text);
+    return agent::ProcessExited{attempt, Failed{Failed::Cause::kExitCode, 0, std::move(text)}};
   }
   if (auto complaint = complain_of_missing(*outputs, task.launch.outputs)) {
     if (!files_->is_in_place()) *complaint += ": the directory was removed or replaced";
