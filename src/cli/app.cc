@@ -175,6 +175,7 @@ void add_commands(CommandSpec app, Command& chosen, const std::vector<AddCommand
   add_health(app, chosen);
   add_db(app, chosen);
   add_reconcile(app, chosen);
+  add_secrets(app, chosen);
   add_tokens(app, chosen);
   add_webhooks(app, chosen);
   for (const AddCommand add : more) add(app, chosen);

@@ -28,7 +28,7 @@ constexpr std::array kRows{
     ContractRow{"V13", "Every loss and re-queue is logged with attempts and both workers."},
     ContractRow{"V14", "Retry, timeout, database, log level and metrics settings hold."},
     ContractRow{"V15", "Killed workers, partitions and late heartbeats: all tasks complete."},
-    ContractRow{"V16", "A secrets vault.", "the vault"},
+    ContractRow{"V16", "A secrets vault."},
     ContractRow{"A01",
                 "A task that is not started in time moves on, and fails after the last try."},
     ContractRow{"A02", "SIGTERM and drains: visible at once, bounded, exit code 0."},

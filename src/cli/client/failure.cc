@@ -41,6 +41,7 @@ constexpr CommandHint kCommandHints[] = {
     {"VX-RUN-005", "`vortex dag show NAME` shows its params"},
     {"VX-DAG-015", "`vortex dag list` shows them; `vortex dag apply FILE` adds one"},
     {"VX-HOOK-002", "`vortex webhooks list` shows them"},
+    {"VX-SECRET-001", "`vortex secrets list` shows them; `vortex secrets set NAME` creates one"},
     {"VX-REQ-003", "--help shows the arguments of the command"},
 };
 

@@ -44,6 +44,7 @@ void add_drill(CommandSpec app, Command& chosen);
 void add_health(CommandSpec app, Command& chosen);
 void add_db(CommandSpec app, Command& chosen);
 void add_reconcile(CommandSpec app, Command& chosen);
+void add_secrets(CommandSpec app, Command& chosen);
 void add_tokens(CommandSpec app, Command& chosen);
 void add_webhooks(CommandSpec app, Command& chosen);
 void add_completion(CommandSpec app, Command& chosen);

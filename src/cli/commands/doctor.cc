@@ -326,6 +326,36 @@ Check check_clock(ApiClient& api) {
 
 }  // namespace
 
+namespace {
+
+// Unset: this caller may not know.
+std::optional<Check> check_sealing(ApiClient& api) {
+  ApiRequest request;
+  request.target = "/api/master-key";
+  request.repeat = Repeat::kNever;
+  const auto answer = api.call(std::move(request));
+  if (!answer) return std::nullopt;
+  const boost::json::object& o = answer->object();
+  if (const auto other = number_at(o, "other_keys"); other > 0) {
+    return Check{"secrets", Mark::kFail,
+                 fmt::format("{} master keys that sealed secrets are not configured", other),
+                 "set secrets.previous_master_key_file, or set the secrets again"};
+  }
+  const auto plain = number_at(o, "plain_webhooks");
+  if (plain > 0) {
+    return Check{"secrets", Mark::kWarn,
+                 fmt::format("the signing secrets of {} webhooks are stored in plain text", plain),
+                 "make a master key with `vortex secrets init` and set secrets.master_key_file"};
+  }
+  if (!flag_at(o, "configured")) {
+    return Check{"secrets", Mark::kOk, "disabled: there is no master key", ""};
+  }
+  return Check{"secrets", Mark::kOk, fmt::format("sealed with master key {}", text_at(o, "key_id")),
+               ""};
+}
+
+}  // namespace
+
 Checks check_servers(const Context& context) {
   Checks checks;
   Context asked = context;
@@ -342,6 +372,7 @@ Checks check_servers(const Context& context) {
     if (health) {
       checks.push_back(check_version(health->object()));
       checks.push_back(check_clock(**api));
+      if (auto sealed = check_sealing(**api)) checks.push_back(*std::move(sealed));
     }
     (*api)->try_next_server();
   }

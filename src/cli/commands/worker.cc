@@ -21,6 +21,7 @@
 #include "cli/logger.h"
 #include "codec/units.h"
 #include "net/socket.h"
+#include "vault/key_source.h"
 #include "worker/supervisor.h"
 #include "worker/worker_process.h"
 
@@ -272,6 +273,7 @@ void make_trust_absolute() {
 
 ExitCode work(const Context& context, const WorkerFlags& flags) {
   make_trust_absolute();
+  vault::forget_key_variable();  // of a controller in the same environment: no task may see it
   auto options = worker_options(context, flags);
   if (!options) return ExitCode::kInvalid;
   block_signals();
