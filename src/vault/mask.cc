@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <iterator>
 #include <utility>
 
@@ -90,15 +91,32 @@ std::string_view without_end_of_line(std::string_view value) {
 
 }  // namespace
 
-Mask::Mask(std::span<const std::string_view> values) : nodes_(1) {
-  for (const std::string_view value : values) add_value(value);
-  link();
-}
+// The trie while it grows; then it is laid out level by level.
+class Mask::Builder {
+ public:
+  ~Builder() { wipe(drafts_.data(), drafts_.size() * sizeof(Draft)); }
 
-Mask::~Mask() { wipe(nodes_.data(), nodes_.size() * sizeof(Node)); }
+  void add_value(std::string_view value);
+  void lay_out(Mask& mask) const;
+
+ private:
+  struct Draft {
+    std::uint32_t first_child = 0;
+    std::uint32_t sibling = 0;
+    bool is_end = false;
+    unsigned char byte = 0;
+  };
+
+  void add_base64(std::string_view tail, bool is_open);
+  void add(std::string_view form);
+  void add_piece(std::string_view piece);
+  std::uint32_t child_of(std::uint32_t draft, unsigned char byte) const;
+
+  std::vector<Draft> drafts_ = std::vector<Draft>(1);
+};
 
 // A value that ends a line is often printed without that end.
-void Mask::add_value(std::string_view value) {
+void Mask::Builder::add_value(std::string_view value) {
   const std::string_view text = without_end_of_line(value);
   if (text.size() < kValueBytesMin) return;
   add(text);
@@ -127,14 +145,14 @@ void Mask::add_value(std::string_view value) {
 
 // What follows the value in the encoded text shares bits with its last character, if there is one
 // that the value does not fill; if nothing follows, padding may.
-void Mask::add_base64(std::string_view tail, bool is_open) {
+void Mask::Builder::add_base64(std::string_view tail, bool is_open) {
   add(tail);
   while (tail.ends_with('=')) tail.remove_suffix(1);
   add(tail);
   if (is_open) add(tail.substr(0, tail.size() - 1));
 }
 
-void Mask::add(std::string_view form) {
+void Mask::Builder::add(std::string_view form) {
   if (form.size() < kValueBytesMin) return;
   while (form.size() > kPieceBytesMax) {
     add_piece(form.substr(0, kPieceBytes));
@@ -143,50 +161,82 @@ void Mask::add(std::string_view form) {
   add_piece(form);
 }
 
-void Mask::add_piece(std::string_view piece) {
+void Mask::Builder::add_piece(std::string_view piece) {
   std::uint32_t at = 0;
   for (const char c : piece) {
     const auto byte = static_cast<unsigned char>(c);
-    std::uint32_t child = at == 0 ? from_root_[byte] : child_of(at, byte);
+    std::uint32_t child = child_of(at, byte);
     if (child == 0) {
-      child = static_cast<std::uint32_t>(nodes_.size());
-      Node& node = nodes_.emplace_back();
-      node.byte = byte;
-      node.depth = static_cast<std::uint16_t>(nodes_[at].depth + 1);
-      if (at == 0) {
-        from_root_[byte] = child;
-      } else {
-        node.sibling = nodes_[at].first_child;
-        nodes_[at].first_child = child;
-      }
+      child = static_cast<std::uint32_t>(drafts_.size());
+      drafts_.push_back(
+          {.first_child = 0, .sibling = drafts_[at].first_child, .is_end = false, .byte = byte});
+      drafts_[at].first_child = child;
     }
     at = child;
   }
-  nodes_[at].longest = nodes_[at].depth;
+  drafts_[at].is_end = true;
 }
 
-// Level by level: the link of a node leads to a shallower one, which has its own already.
-void Mask::link() {
-  std::vector<std::uint32_t> order;
-  order.reserve(nodes_.size());
-  for (const std::uint32_t child : from_root_) {
-    if (child != 0) order.push_back(child);
-  }
+std::uint32_t Mask::Builder::child_of(std::uint32_t draft, unsigned char byte) const {
+  std::uint32_t child = drafts_[draft].first_child;
+  while (child != 0 && drafts_[child].byte != byte) child = drafts_[child].sibling;
+  return child;
+}
+
+void Mask::Builder::lay_out(Mask& mask) const {
+  std::vector<std::uint32_t> order{0};  // where the draft of each node is
+  order.reserve(drafts_.size());
+  mask.nodes_.resize(drafts_.size());
+  mask.bytes_.resize(drafts_.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const Node& node = nodes_[order[i]];
-    for (std::uint32_t child = node.first_child; child != 0; child = nodes_[child].sibling) {
-      Node& below = nodes_[child];
-      below.fail = next(node.fail, below.byte);
-      if (below.longest == 0) below.longest = nodes_[below.fail].longest;
-      order.push_back(child);
+    Node& node = mask.nodes_[i];
+    node.first_child = static_cast<std::uint32_t>(order.size());
+    const Draft& draft = drafts_[order[i]];
+    if (draft.is_end) node.longest = node.depth;
+    for (std::uint32_t at = draft.first_child; at != 0; at = drafts_[at].sibling) {
+      mask.nodes_[order.size()].depth = static_cast<std::uint16_t>(node.depth + 1);
+      mask.bytes_[order.size()] = static_cast<char>(drafts_[at].byte);
+      order.push_back(at);
+      ++node.children;
     }
   }
 }
 
+Mask::Mask(std::span<const std::string_view> values) {
+  Builder builder;
+  for (const std::string_view value : values) builder.add_value(value);
+  builder.lay_out(*this);
+  for (std::uint32_t child = 1; child <= nodes_[0].children; ++child) {
+    from_root_[static_cast<unsigned char>(bytes_[child])] = child;
+  }
+  link();
+}
+
+Mask::~Mask() {
+  wipe(nodes_.data(), nodes_.size() * sizeof(Node));
+  wipe(bytes_);
+}
+
+// In the order of the levels: the link of a node leads to a shallower one, which has its own.
+void Mask::link() {
+  for (std::uint32_t i = 1; i < nodes_.size(); ++i) {
+    const Node& node = nodes_[i];
+    for (std::uint32_t child = node.first_child; child < node.first_child + node.children;
+         ++child) {
+      Node& below = nodes_[child];
+      below.fail = next(node.fail, static_cast<unsigned char>(bytes_[child]));
+      if (below.longest == 0) below.longest = nodes_[below.fail].longest;
+    }
+  }
+}
+
+// 0: there is none.
 std::uint32_t Mask::child_of(std::uint32_t node, unsigned char byte) const {
-  std::uint32_t child = nodes_[node].first_child;
-  while (child != 0 && nodes_[child].byte != byte) child = nodes_[child].sibling;
-  return child;
+  const Node& parent = nodes_[node];
+  const char* first = bytes_.data() + parent.first_child;
+  const void* found = std::memchr(first, byte, parent.children);
+  if (found == nullptr) return 0;
+  return parent.first_child + static_cast<std::uint32_t>(static_cast<const char*>(found) - first);
 }
 
 std::uint32_t Mask::next(std::uint32_t node, unsigned char byte) const {

@@ -38,25 +38,23 @@ class Mask {
 
  private:
   friend class MaskStream;
-  // A trie of all pieces whose failure links make it an automaton (Aho and Corasick).
+  // A trie of all pieces whose failure links make it an automaton (Aho and Corasick). Children of a
+  // node stand next to each other, so that looking for one touches one place in memory.
   struct Node {
     std::uint32_t first_child = 0;
-    std::uint32_t sibling = 0;
     std::uint32_t fail = 0;
+    std::uint16_t children = 0;
     std::uint16_t depth = 0;
     std::uint16_t longest = 0;  // of the pieces that end here; 0: none does
-    unsigned char byte = 0;
   };
+  class Builder;
 
-  void add_value(std::string_view value);
-  void add_base64(std::string_view tail, bool is_open);
-  void add(std::string_view form);
-  void add_piece(std::string_view piece);
   void link();
   std::uint32_t child_of(std::uint32_t node, unsigned char byte) const;
   std::uint32_t next(std::uint32_t node, unsigned char byte) const;
 
   std::vector<Node> nodes_;
+  std::string bytes_;  // that lead to each node
   std::array<std::uint32_t, 256> from_root_{};
 };
 
