@@ -202,10 +202,14 @@ asio::awaitable<boost::system::error_code> ClientImpl::connect_to(tcp::endpoint 
 
 asio::awaitable<ClientImpl::Fault> ClientImpl::begin_tls() {
   if (!config_.endpoint.tls) co_return std::nullopt;
-  tls_ = std::make_unique<ClientTls>(socket_);
-  const std::string problem = co_await tls_->handshake(config_.endpoint.host);
+  const auto& trust = config_.trust ? config_.trust : ClientTrust::of_system();
+  tls_ = std::make_unique<ClientTls>(socket_, trust->context(), config_.endpoint.host);
+  const std::string problem = co_await tls_->handshake();
   if (problem.empty()) co_return std::nullopt;
-  co_return not_connected(problem, CallFault::kNotSent);
+  if (!tls_->untrusted()) co_return not_connected(problem, CallFault::kNotSent);
+  CallError error = not_connected(problem, CallFault::kUntrusted);
+  error.shown = std::make_shared<const UntrustedPeer>(*tls_->untrusted());
+  co_return error;
 }
 
 namespace {
@@ -367,8 +371,9 @@ bool ClientImpl::hand_out(OnPiece& on_piece) {
 CallError ClientImpl::broken(const boost::system::error_code& ec) const {
   if (closed_) return {CallFault::kBroken, "closed by this side"};
   if (timed_out_) return {CallFault::kTimedOut, fmt::format("{} did not answer in time", where())};
+  const bool said = tls_ && !tls_->trouble().empty();
   return {CallFault::kBroken, fmt::format("the connection to {} closed before the response: {}",
-                                          where(), ec.message())};
+                                          where(), said ? tls_->trouble() : ec.message())};
 }
 
 void ClientImpl::arm(Clock::time_point limit) {

@@ -22,6 +22,7 @@
 #include "base/networks.h"
 #include "base/time.h"
 #include "net/http.h"
+#include "net/tls_files.h"
 
 namespace vortex::net {
 
@@ -51,17 +52,20 @@ enum class CallFault : std::uint8_t {
   kBroken,     // the connection ended before the answer was complete: the same
   kMalformed,  // what came back is not HTTP
   kForbidden,  // none of its addresses may be reached: nothing was sent
+  kUntrusted,  // its certificate is not trusted: nothing was sent
 };
 struct CallError {
   CallFault fault = CallFault::kNotSent;
   std::string detail;
+  std::shared_ptr<const UntrustedPeer> shown = {};  // kUntrusted: what it showed
 };
 
 struct ClientConfig {
   Endpoint endpoint;
-  std::string token;  // empty: none
+  std::string token;                        // empty: none
   // Asked while there is no token, in each connection anew and again when one it gave is refused.
   std::function<std::string()> find_token = {};
+  std::shared_ptr<ClientTrust> trust = {};  // null: what the system trusts
   Duration connect_limit = seconds(5);
   Duration user_timeout = seconds(20);
   std::uint64_t body_bytes_max = 256ULL * 1024 * 1024;

@@ -12,6 +12,7 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include "base/text.h"
 #include "base/wiped.h"
@@ -44,6 +45,15 @@ std::string peer_text(const Socket& socket) {
   const char* form = peer.address().is_v6() ? "[{}]:{}" : "{}:{}";
   return fmt::format(fmt::runtime(form), peer.address().to_string(), peer.port());
 }
+
+// Unset: there is none.
+std::optional<unsigned char> peek_byte(int fd) {
+  unsigned char first = 0;
+  if (::recv(fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) != 1) return std::nullopt;
+  return first;
+}
+
+bool is_letter(unsigned char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 }  // namespace
 
@@ -103,15 +113,60 @@ Request& Connection::request() { return parser_.request(); }
 // Whatever is thrown ends this connection and nothing else.
 asio::awaitable<void> Connection::live() {
   try {
-    if (seat_.kind() == ServerState::Kind::kServed) {
+    const bool begun = !state_->config.tls || co_await begin_tls();
+    if (begun && seat_.kind() == ServerState::Kind::kServed) {
       co_await serve();
-    } else {
+    } else if (begun) {
       co_await serve_vital();
     }
+    // Not after what broke off: its reader must not take it for a whole.
+    if (tls_ && !cut_ && streaming_ != Streaming::kBroken) tls_->say_goodbye();
   } catch (...) {
     cut_ = true;
   }
   close();
+}
+
+// How long a connection may take to become useful: with TLS, the handshake included.
+Duration Connection::first_limit() const {
+  const bool served = seat_.kind() == ServerState::Kind::kServed;
+  const Duration limit = served ? state_->config.head_limit : kVitalHeadLimit;
+  if (!state_->config.tls) return limit;
+  const auto gone = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - opened_);
+  return std::max(limit - micros(gone.count()), millis(1));
+}
+
+// False: nothing more is to be done. By its first byte a client that does not speak TLS is known.
+asio::awaitable<bool> Connection::begin_tls() {
+  set_deadline(Phase::kIdle, first_limit());
+  const auto [fault] =
+      co_await socket_.async_wait(Socket::wait_read, asio::as_tuple(asio::deferred));
+  const auto first = fault ? std::nullopt : peek_byte(socket_.native_handle());
+  if (!first) co_return false;
+  if (!begins_tls(*first)) {
+    const Refusal plain{400, "this port speaks https"};
+    if (is_letter(*first)) co_await refuse(plain);
+    co_return false;
+  }
+  tls_ = std::make_unique<TlsChannel>(state_->config.tls->context(), socket_.native_handle(),
+                                      TlsChannel::Side::kServer);
+  const bool agreed = co_await shake_hands();
+  if (agreed) peer_name_ = tls_->peer_name();
+  co_return agreed;
+}
+
+asio::awaitable<bool> Connection::shake_hands() {
+  using Step = TlsChannel::Step;
+  for (;;) {
+    const Step step = tls_->handshake();
+    if (step == Step::kDone) co_return true;
+    if (step == Step::kEnded || step == Step::kBroken) break;
+    const auto side = step == Step::kWantsRead ? Socket::wait_read : Socket::wait_write;
+    const auto [fault] = co_await socket_.async_wait(side, asio::as_tuple(asio::deferred));
+    if (fault) co_return false;
+  }
+  co_await linger();  // so that it gets to read why
+  co_return false;
 }
 
 asio::awaitable<void> Connection::serve() {
@@ -133,7 +188,7 @@ asio::awaitable<void> Connection::serve() {
 
 // All seats are taken. Whoever asks whether we are alive is answered all the same.
 asio::awaitable<void> Connection::serve_vital() {
-  set_deadline(Phase::kHead, kVitalHeadLimit);
+  set_deadline(Phase::kHead, first_limit());
   while (parser_.state() == RequestParser::State::kHead) {
     const Got got = co_await read_more();
     if (got != Got::kRequest) break;
@@ -172,7 +227,7 @@ asio::awaitable<Connection::Got> Connection::read_head() {
   if (in_.empty()) {
     in_.give_back(kKeptWhenIdle);
     // A connection that was opened for nothing is not kept as long as one that was useful.
-    set_deadline(Phase::kIdle, first_ ? state_->config.head_limit : state_->config.idle_limit);
+    set_deadline(Phase::kIdle, first_ ? first_limit() : state_->config.idle_limit);
     const bool some = co_await read_some();
     if (!some) co_return Got::kNothing;
   }
@@ -266,6 +321,7 @@ asio::awaitable<Connection::Got> Connection::read_more() {
 
 asio::awaitable<bool> Connection::read_some() {
   const auto room = in_.room(phase_ == Phase::kBody ? kBodyRead : kHeadRead);
+  if (tls_ && phase_ != Phase::kLinger) co_return co_await read_decrypted(room);
   const auto [ec, count] =
       co_await socket_.async_read_some(asio::buffer(room.data(), room.size()), kTuple);
   if (ec) co_return false;
@@ -273,10 +329,27 @@ asio::awaitable<bool> Connection::read_some() {
   co_return true;
 }
 
+asio::awaitable<bool> Connection::read_decrypted(std::span<char> room) {
+  for (;;) {
+    std::size_t count = 0;
+    const TlsChannel::Step step = tls_->read(room, count);
+    if (step == TlsChannel::Step::kDone) {
+      in_.commit(count);
+      co_return true;
+    }
+    if (step != TlsChannel::Step::kWantsRead) co_return false;
+    const auto [fault] =
+        co_await socket_.async_wait(Socket::wait_read, asio::as_tuple(asio::deferred));
+    if (fault) co_return false;
+  }
+}
+
 asio::awaitable<bool> Connection::answer() {
   Request& asked = parser_.request();
   asked.peer = peer_;
   asked.client_id = client_id_;
+  asked.encrypted = tls_ != nullptr;
+  asked.peer_name = peer_name_;
   keep_alive_ = parser_.keep_alive() && seat_.kind() == ServerState::Kind::kServed;
   streaming_ = Streaming::kNo;
   Response response;
@@ -340,6 +413,7 @@ Response Connection::complaint(const Refusal& why) const {
 // take to read the answer.
 asio::awaitable<void> Connection::linger() {
   boost::system::error_code ec;
+  if (tls_) tls_->say_goodbye();
   socket_.shutdown(Socket::shutdown_send, ec);
   if (ec) co_return;
   set_deadline(Phase::kLinger, kLingerLimit);
@@ -353,138 +427,6 @@ asio::awaitable<void> Connection::linger() {
   const auto [gone] =
       co_await socket_.async_wait(Socket::wait_error, asio::as_tuple(asio::deferred));
   static_cast<void>(gone);  // the other end left, or the time is up
-}
-
-// How a connection writes: whole answers, pieces of streamed ones, and "100 Continue".
-
-namespace {
-
-// Copied behind the head; a larger body is sent from where it lies.
-constexpr std::size_t kSmallAnswerBody = 4 * 1024;
-// A reader that takes less than this within write_limit is cut off.
-constexpr std::size_t kProgressBytes = 256 * 1024;
-constexpr std::size_t kOutKept = 64 * 1024;
-
-template <class Buffers>
-void drop_front(Buffers& buffers, std::size_t count) {
-  for (auto& buffer : buffers) {
-    const std::size_t part = std::min(count, buffer.size());
-    buffer += part;
-    count -= part;
-  }
-}
-
-bool asks_to_close(const Headers& headers) {
-  const auto value = find_header(headers, "Connection");
-  return value && same_ignoring_case(*value, "close");
-}
-
-}  // namespace
-
-// Tries at once, without a turn through the event loop; waits only when the socket is full.
-asio::awaitable<bool> Connection::write_all(Buffers buffers) {
-  std::size_t progress = 0;
-  bool waited = false;
-  while (asio::buffer_size(buffers) > 0) {
-    boost::system::error_code ec;
-    const std::size_t count = socket_.write_some(buffers, ec);
-    drop_front(buffers, count);
-    progress += count;
-    if (!ec) continue;
-    if (ec != asio::error::would_block && ec != asio::error::try_again) co_return false;
-    if (!waited || progress >= kProgressBytes) {
-      set_deadline(Phase::kWrite, state_->config.write_limit);
-      progress = 0;
-    }
-    waited = true;
-    const auto [fault] =
-        co_await socket_.async_wait(Socket::wait_write, asio::as_tuple(asio::deferred));
-    if (fault) co_return false;
-  }
-  if (waited) clear_deadline(Phase::kHandler);
-  co_return true;
-}
-
-asio::awaitable<bool> Connection::send_continue() {
-  if (!parser_.wants_continue() || !in_.empty() || !parser_.request().body.empty()) co_return true;
-  constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-  const Buffers buffers{asio::buffer(kContinue.data(), kContinue.size())};
-  const bool sent = co_await write_all(buffers);
-  set_deadline(Phase::kBody, state_->config.body_limit);
-  co_return sent;
-}
-
-asio::awaitable<bool> Connection::send(const Response& response) {
-  if (stopping_ || asks_to_close(response.headers)) keep_alive_ = false;
-  AnswerHead head;
-  head.status = response.status;
-  head.content_type = response.content_type;
-  head.headers = &response.headers;
-  head.defaults = &state_->config.default_headers;
-  head.length = response.body.size();
-  head.keep_alive = keep_alive_;
-  head.http11 = parser_.is_http11();
-  out_.clear();
-  append_answer_head(out_, head);
-  const bool with_body =
-      may_have_body(response.status) && parser_.request().method != Method::kHead;
-  const std::string_view body = with_body ? std::string_view(response.body) : std::string_view();
-  const bool small = body.size() <= kSmallAnswerBody;
-  if (small) out_ += body;
-  Buffers buffers{asio::buffer(out_)};
-  if (!small) buffers[1] = asio::buffer(body.data(), body.size());
-  const bool sent = co_await write_all(buffers);
-  if (response.wiped) wipe(out_);
-  co_return sent&& keep_alive_;
-}
-
-asio::awaitable<Stream*> Connection::begin_stream(int status, std::string content_type,
-                                                  Headers headers) {
-  const bool http11 = parser_.is_http11();
-  if (stopping_ || !http11 || !has_body() || asks_to_close(headers)) keep_alive_ = false;
-  AnswerHead head;
-  head.status = status;
-  head.content_type = content_type;
-  head.headers = &headers;
-  head.defaults = &state_->config.default_headers;
-  head.frame = http11 ? BodyFrame::kChunked : BodyFrame::kUntilClose;
-  head.keep_alive = keep_alive_;
-  head.http11 = http11;
-  out_.clear();
-  append_answer_head(out_, head);
-  const bool head_only = parser_.request().method == Method::kHead || !may_have_body(status);
-  streaming_ = head_only ? Streaming::kHeadOnly : http11 ? Streaming::kChunks : Streaming::kRaw;
-  const Buffers buffers{asio::buffer(out_)};
-  const bool sent = co_await write_all(buffers);
-  if (!sent) streaming_ = Streaming::kBroken;
-  co_return this;
-}
-
-asio::awaitable<bool> Connection::write(std::string_view piece) {
-  if (streaming_ != Streaming::kChunks && streaming_ != Streaming::kRaw) co_return false;
-  if (piece.empty()) co_return true;  // an empty chunk would end the stream
-  Buffers buffers{};
-  buffers[1] = asio::buffer(piece.data(), piece.size());
-  if (streaming_ == Streaming::kChunks) {
-    out_.clear();
-    fmt::format_to(std::back_inserter(out_), "{:x}\r\n", piece.size());
-    buffers[0] = asio::buffer(out_);
-    buffers[2] = asio::buffer("\r\n", 2);
-  }
-  const bool sent = co_await write_all(buffers);
-  if (!sent) streaming_ = Streaming::kBroken;
-  co_return sent;
-}
-
-asio::awaitable<bool> Connection::end_stream() {
-  if (out_.capacity() > kOutKept) out_ = {};
-  if (streaming_ == Streaming::kChunks) {
-    constexpr std::string_view kEnd = "0\r\n\r\n";
-    const Buffers buffers{asio::buffer(kEnd.data(), kEnd.size())};
-    const bool sent = co_await write_all(buffers);
-    co_return sent&& keep_alive_;
-  }
-  co_return streaming_ == Streaming::kHeadOnly&& keep_alive_;
 }
 
 // How a connection watches: its own deadlines, and whether the other end is still there.

@@ -5,14 +5,16 @@
 // called from elsewhere. One lazy timer watches whatever deadline is current. Everything that is
 // pending keeps the object alive, and the object keeps its seat in the server.
 //
-//   idle -> head -> body -> handler -> write -> idle ...     refused: write -> linger -> closed
-//   With bodies on demand, the handler begins after the head and goes back to read the body.
+//   [handshake ->] idle -> head -> body -> handler -> write -> idle ...     refused: write ->
+//   linger -> closed With bodies on demand, the handler begins after the head and goes back to read
+//   the body.
 
 #include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,6 +26,7 @@
 #include "net/http_parse.h"
 #include "net/read_buffer.h"
 #include "net/server_state.h"
+#include "net/tls_channel.h"
 
 namespace vortex::net {
 
@@ -65,6 +68,9 @@ class Connection final : public Exchange,
   enum class Got : std::uint8_t { kRequest, kRefusal, kNothing };
 
   boost::asio::awaitable<void> live();
+  boost::asio::awaitable<bool> begin_tls();
+  boost::asio::awaitable<bool> shake_hands();
+  Duration first_limit() const;
   boost::asio::awaitable<void> serve();
   boost::asio::awaitable<void> serve_vital();
   boost::asio::awaitable<Got> read_request();
@@ -72,6 +78,7 @@ class Connection final : public Exchange,
   boost::asio::awaitable<Got> read_rest();
   boost::asio::awaitable<Got> read_more();
   boost::asio::awaitable<bool> read_some();
+  boost::asio::awaitable<bool> read_decrypted(std::span<char> room);
   boost::asio::awaitable<bool> answer();
   boost::asio::awaitable<bool> call_handler(Response& response);
   boost::asio::awaitable<bool> send(const Response& response);
@@ -95,6 +102,7 @@ class Connection final : public Exchange,
   const std::shared_ptr<ServerState> state_;
   const ServerState::Seat seat_;  // after state_: it leaves before the state goes
   Socket socket_;
+  std::unique_ptr<TlsChannel> tls_;  // null: plain
   Timer watchdog_;
   Timer wake_;  // whoever waits in closed() waits for this
   boost::asio::cancellation_signal kill_;
@@ -105,6 +113,8 @@ class Connection final : public Exchange,
   ByteCharge charge_;  // for the body in memory
   std::string peer_;
   std::string client_id_;
+  std::string peer_name_;
+  const Clock::time_point opened_ = Clock::now();
   Clock::time_point deadline_ = Clock::time_point::max();
   Clock::time_point armed_ = Clock::time_point::max();
   Phase phase_ = Phase::kIdle;

@@ -36,6 +36,7 @@ struct Request {
   std::string peer;        // address of the other end, for the log
   std::string client_id;   // of the connection, for the log: request ids are made from it
   bool encrypted = false;  // it came over TLS
+  std::string peer_name;   // common name of the client's verified certificate; empty: none
   bool wiped = false;      // set by its handler: its memory is wiped once it was answered
 };
 

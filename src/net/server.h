@@ -1,11 +1,12 @@
 #pragma once
 // The HTTP/1.1 server: sockets, limits, deadlines, keep-alive. It knows nothing of vortex.
 //
-// Each connection is a coroutine on a strand of the given io_context. Slow, huge, deep or broken
-// requests are answered 4xx or cut off by the limits and never reach the handler. Too many
-// connections, in all or from one address: the newest is answered 503 and closed, unless it asks
-// for a vital path, which some seats are kept back for. stop() ends keep-alive, lets answers that
-// are under way finish up to a limit, and returns when every connection is gone.
+// With TLS, the handshake counts as part of the first request's head, and a client that speaks
+// plain HTTP is told so. Each connection is a coroutine on a strand of the given io_context. Slow,
+// huge, deep or broken requests are answered 4xx or cut off by the limits and never reach the
+// handler. Too many connections, in all or from one address: the newest is answered 503 and closed,
+// unless it asks for a vital path, which some seats are kept back for. stop() ends keep-alive, lets
+// answers that are under way finish up to a limit, and returns when every connection is gone.
 
 #include <cstdint>
 #include <expected>
@@ -19,6 +20,7 @@
 #include "base/time.h"
 #include "net/exchange.h"
 #include "net/http.h"
+#include "net/tls_files.h"
 
 namespace vortex::net {
 
@@ -34,7 +36,8 @@ struct ServerConfig {
   std::uint32_t connections_per_address_max = 0;
   std::vector<std::string> vital_targets = {};  // GET of these is answered when all seats are taken
   Bodies bodies = Bodies::kFirst;
-  Headers default_headers = {};  // of every answer that has no header of that name
+  std::shared_ptr<ServerTls> tls = {};  // null: plain HTTP
+  Headers default_headers = {};         // of every answer that has no header of that name
   std::uint32_t header_bytes_max = 16 * 1024;
   std::uint64_t body_bytes_max = 64ULL * 1024 * 1024;
   Duration head_limit = seconds(10);    // to read the head of a request

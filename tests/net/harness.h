@@ -2,7 +2,8 @@
 // What the tests of net share: a real server on a free port of 127.0.0.1, and a raw socket.
 //
 // The raw socket sends exactly the bytes it is given, whole or in parts, and waits with a limit for
-// what comes back. Signals between threads wait with a limit too; nothing here sleeps.
+// what comes back. Signals between threads wait with a limit too; nothing here sleeps. With
+// VX_NET_TLS set, servers and what connects to them speak TLS: the same tests, encrypted.
 
 #include <atomic>
 #include <chrono>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -21,6 +23,7 @@
 
 #include "net/client.h"
 #include "net/server.h"
+#include "net/tls_files.h"
 
 namespace vortex::net::test {
 
@@ -65,12 +68,15 @@ class RawSocket {
  public:
   explicit RawSocket(std::uint16_t port, const std::string& host = "127.0.0.1");
   ~RawSocket();
-  RawSocket(RawSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  RawSocket(RawSocket&& other) noexcept
+      : fd_(std::exchange(other.fd_, -1)), ssl_(std::move(other.ssl_)) {}
   RawSocket& operator=(RawSocket&&) = delete;
   RawSocket(const RawSocket&) = delete;
   RawSocket& operator=(const RawSocket&) = delete;
 
   bool connected() const { return fd_ >= 0; }
+  bool begin_tls(const TlsContextPtr& context);  // false: refused
+  ssl_st* tls() { return ssl_.get(); }
   int fd() const { return fd_; }
   // False: the other end does not take it any more.
   bool send(std::string_view bytes);
@@ -85,9 +91,38 @@ class RawSocket {
   void close();
 
  private:
+  ssize_t take(std::span<char> room);
+  bool wait_for_bytes(Millis limit);
+
   int fd_ = -1;
+  std::shared_ptr<ssl_st> ssl_;  // null: plain
   std::string rest_;
 };
+
+// A CA, and certificates of a server and of clients that it has signed, as files in a folder of
+// their own.
+class TlsFolder {
+ public:
+  TlsFolder();
+  ~TlsFolder();
+  TlsFolder(const TlsFolder&) = delete;
+  TlsFolder& operator=(const TlsFolder&) = delete;
+
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  ServerTlsFiles server() const { return {path("server.pem"), path("server.key"), {}, false}; }
+  ClientTlsFiles client() const { return {path("ca.pem"), {}, {}}; }
+  const Issued& authority() const { return authority_; }
+  // NAME.pem and NAME.key.
+  void add(const std::string& name, const Issued& authority, IssueOrder order) const;
+  void write(const std::string& name, const std::string& text) const;
+
+ private:
+  std::string folder_;
+  Issued authority_;
+};
+IssueOrder server_order();
+bool over_tls();                // VX_NET_TLS is set
+const TlsFolder& shared_tls();  // of the servers that speak TLS for that reason
 
 // Answers with what was asked: method, segments, query and body, one per line.
 Handler echo();
