@@ -81,6 +81,9 @@ std::optional<Trouble> Access::check_place(const net::Request& request) const {
 
 boost::asio::awaitable<std::expected<Caller, Trouble>> Access::admit(const net::Request& request,
                                                                      Need need, std::string* who) {
+  if (policy_.worker_certificates && need == Need::kWorker && request.peer_name.empty()) {
+    co_return std::unexpected(trouble(Code::kNoCertificate));
+  }
   if (policy_.mode == AccessPolicy::Mode::kOpen) co_return Caller{{}, Role::kAdmin, {}};
   const std::string_view secret = secret_of(request.headers);
   if (secret.empty()) {

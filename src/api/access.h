@@ -39,7 +39,8 @@ struct AccessPolicy {
   // kOpen: everybody is admin; only ever on loopback.
   enum class Mode : std::uint8_t { kOpen, kTokens };
   Mode mode = Mode::kTokens;
-  bool loopback = true;  // bound to loopback: only its own names are served
+  bool loopback = true;              // bound to loopback: only its own names are served
+  bool worker_certificates = false;  // what only workers may do needs a client certificate, too
   // Tokens known from the configuration, besides those in the store: the way in for the first one.
   std::vector<TokenRow> fixed;
 };

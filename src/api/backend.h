@@ -112,6 +112,7 @@ struct Health {
   std::uint64_t live_workers = 0;
   std::uint64_t inbox = 0;
   bool brake_engaged = false;
+  std::optional<Instant> certificate_until;  // unset: it speaks plain HTTP
   std::string version;
   std::string detail;               // what is wrong, when something is
   std::vector<DamagedRow> damaged;  // rows that cannot be read; what depends on them is set aside

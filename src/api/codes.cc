@@ -166,6 +166,9 @@ constexpr std::array<CodeInfo, kCodes> kTable{{
      "configure that key as secrets.previous_master_key_file, or set the secrets again"},
     {Code::kNotPrivate, "VX-SECRET-004", 409, "Secrets are accepted only over TLS or loopback",
      "use an https:// address of the controller, or run the command on its machine"},
+    {Code::kNoCertificate, "VX-AUTH-020", 403, "Workers need a client certificate",
+     "pass one that the CA of controller.tls_client_ca_file has signed, with --cert-file and "
+     "--key-file"},
 }};
 
 constexpr bool in_order() {

@@ -92,6 +92,7 @@ enum class Code : std::uint8_t {
   kNoMasterKey,
   kOtherMasterKey,
   kNotPrivate,
+  kNoCertificate,
   kCount,
 };
 

@@ -122,6 +122,11 @@ void write_health_alone(JsonWriter& json, const Health& health) {
   json.begin_object().field("status", health_word(health)).end_object();
 }
 
+void write_tls(JsonWriter& json, const Health& health) {
+  json.field("tls", health.certificate_until.has_value());
+  write_time(json, "certificate_expires_at", health.certificate_until.value_or(Instant{}));
+}
+
 void write_health(JsonWriter& json, const Health& health) {
   json.begin_object().field("status", health_word(health));
   json.field("id", health.id.text).field("agent_id", health.id.text);
@@ -133,6 +138,7 @@ void write_health(JsonWriter& json, const Health& health) {
   json.field("metadata_store_connected", health.store_connected).field("leader", health.leads);
   json.field("term", health.term.value).field("brake_engaged", health.brake_engaged);
   json.field("inbox", health.inbox).field("version", health.version);
+  write_tls(json, health);
   write_name(json, "detail", health.detail);
   write_damaged(json, health.damaged);
   json.end_object();
@@ -161,6 +167,7 @@ void write_status(JsonWriter& json, const StatusParts& parts) {
   json.field("version", health.version).field("leader", health.leads);
   json.field("term", health.term.value).field("uptime_seconds", whole_seconds(health.uptime));
   json.field("brake_engaged", health.brake_engaged);
+  write_tls(json, health);
   write_workers(json, parts.overview.workers);
   json.key("tasks").begin_object();
   const TaskTotals& tasks = parts.overview.totals.counters.tasks;

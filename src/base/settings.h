@@ -24,6 +24,7 @@ enum class LogLevel : std::uint8_t { kTrace, kDebug, kInfo, kWarn, kError };
 enum class SpawnBackoff : std::uint8_t { kExponential, kLinear, kFixed };
 enum class Launcher : std::uint8_t { kSubprocess, kContainer };
 enum class TaskNetwork : std::uint8_t { kHost, kNone };
+enum class ClientCertificates : std::uint8_t { kNo, kWorkers, kAll };
 
 // Members carry no defaults: those are in the table. Use default_settings() for them.
 struct ControllerSettings {
@@ -71,6 +72,10 @@ struct ControllerSettings {
   std::uint32_t inbox_max = 0;
   Duration leader_lease{};
   bool require_tokens = false;
+  std::string tls_cert_file;  // empty, like the key: plain HTTP
+  std::string tls_key_file;
+  std::string tls_client_ca_file;  // empty: clients are not asked for certificates
+  ClientCertificates tls_require_client_cert{};
   std::string worker_networks;   // empty: a worker is where it calls from
   std::string webhook_networks;  // empty: only public addresses
 };

@@ -10,6 +10,8 @@ using C = ControllerSettings;
 template <auto Member>
 constexpr auto kInController = &store_in<&Settings::controller, Member>;
 
+constexpr std::string_view kClientCertificates[] = {"no", "workers", "all"};
+
 constexpr SettingSpec kControllerRows[] = {
     {.section = "controller",
      .key = "heartbeat_timeout_secs",
@@ -276,6 +278,36 @@ constexpr SettingSpec kControllerRows[] = {
          "process on this machine can control this controller; on other addresses than loopback, "
          "tokens are always required.",
      .store = kInController<&C::require_tokens>},
+    {.section = "controller",
+     .key = "tls_cert_file",
+     .kind = SettingKind::kText,
+     .fallback = "",
+     .doc =
+         "The certificate with which the controller serves HTTPS (PEM; its own first, then those "
+         "above it). Needs `controller.tls_key_file`. Empty: plain HTTP. Both files are read "
+         "again when they change. `vortex tls init` makes them.",
+     .store = kInController<&C::tls_cert_file>},
+    {.section = "controller",
+     .key = "tls_key_file",
+     .kind = SettingKind::kText,
+     .fallback = "",
+     .doc = "The private key of that certificate (PEM). Nobody else may be able to read it.",
+     .store = kInController<&C::tls_key_file>},
+    {.section = "controller",
+     .key = "tls_client_ca_file",
+     .kind = SettingKind::kText,
+     .fallback = "",
+     .doc = "The CA that signs client certificates (PEM). A client that shows a certificate of "
+            "another CA is refused. Empty: clients are not asked for certificates.",
+     .store = kInController<&C::tls_client_ca_file>},
+    {.section = "controller",
+     .key = "tls_require_client_cert",
+     .kind = SettingKind::kChoice,
+     .fallback = "no",
+     .choices = kClientCertificates,
+     .doc = "Who needs a client certificate besides a token: nobody, workers (for everything that "
+            "only workers do), or all clients, which are refused in the handshake.",
+     .store = kInController<&C::tls_require_client_cert>},
     {.section = "controller",
      .key = "worker_networks",
      .kind = SettingKind::kText,

@@ -35,12 +35,15 @@ bool is_service_link(std::string_view name) {
 // environment (worker/slot/launch.cc, cli/commands/leases.cc), as a task may start a controller or
 // a worker of its own.
 constexpr std::string_view kOtherNames[] = {"VORTEX_ATTEMPT",
+                                            "VORTEX_CA_FILE",
+                                            "VORTEX_CERT_FILE",
                                             "VORTEX_CHECKPOINT",
                                             "VORTEX_CONFIG",
                                             "VORTEX_CONTAINER",
                                             "VORTEX_DAG",
                                             "VORTEX_DEADLINE",
                                             "VORTEX_EPOCH",
+                                            "VORTEX_KEY_FILE",
                                             "VORTEX_LEASE_AGENT",
                                             "VORTEX_LEASE_EPOCH",
                                             "VORTEX_LEASE_PARTITION",

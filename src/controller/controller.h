@@ -41,6 +41,7 @@ class Controller {
   virtual std::uint16_t port() const = 0;
   virtual std::string url() const = 0;
   virtual bool serves() const = 0;  // it leads, and what it knew is loaded
+  virtual void reload() = 0;        // looks at the certificate's files now
   virtual void stop() = 0;          // idempotent; returns when all is committed and closed
 };
 

@@ -118,6 +118,10 @@ std::string gauges_text(const Gauges& gauges) {
   text.sample("", gauges.health.leads ? 1 : 0);
   text.family("vortex_brake_engaged", "Whether reclaiming on weak evidence is on hold");
   text.sample("", gauges.health.brake_engaged ? 1 : 0);
+  if (gauges.health.certificate_until) {
+    text.family("vortex_tls_certificate_expiry_seconds", "Time until the certificate expires");
+    text.sample("", seconds_since(gauges.now, *gauges.health.certificate_until));
+  }
   text.family("vortex_damaged_rows", "Number of database rows that cannot be read");
   text.sample("", gauges.health.damaged.size());
   text.family("vortex_engine_inbox", "Number of requests waiting for the engine");

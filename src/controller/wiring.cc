@@ -69,6 +69,7 @@ asio::awaitable<core::ProbeOutcome> probe_worker(std::string address, const Sett
 }
 
 constexpr Duration kSpaceCheckInterval = seconds(2);
+constexpr Duration kCertificateCheckInterval = seconds(3);
 constexpr std::uint32_t kFillBytes = 1 << 20;
 constexpr Duration kSelfCheckLimit = seconds(5);
 constexpr Duration kLastAuditLimit = seconds(2);
@@ -170,15 +171,25 @@ std::expected<void, std::string> Wiring::open() {
     return std::unexpected(fmt::format("controller.listen = {} is not a valid address and port",
                                        settings.controller.listen));
   }
-  const auto policy = access_policy(net::is_loopback(at->host));
+  if (auto opened = open_tls(); !opened) return opened;
+  const bool loopback = net::is_loopback(at->host);
+  const auto policy = access_policy(loopback);
   if (!policy) return std::unexpected(policy.error());
   if (auto opened = open_vault(); !opened) return opened;
   api_ = std::make_unique<api::Api>(*this, *policy);
-  auto server =
-      net::Server::listen(io_, server_config(settings, *at), api_->handler(), api_->complain());
+  net::ServerConfig door = server_config(settings, *at);
+  door.tls = tls_;
+  auto server = net::Server::listen(io_, std::move(door), api_->handler(), api_->complain());
   if (!server) return std::unexpected(server.error());
   server_ = std::move(*server);
   parts_.listening(server_->port());
+  if (!loopback && !tls_) {
+    say(LogLevel::kWarn,
+        fmt::format("serving plain HTTP on {}: tokens and data can be read on the network; set "
+                    "controller.tls_cert_file and controller.tls_key_file (`vortex tls init` makes "
+                    "them)",
+                    settings.controller.listen));
+  }
   if (!reserve_.hold()) engine_.set_low_space(true);
   engine_.start();
   for (std::uint32_t i = 0; i < settings.controller.io_threads; ++i) {
@@ -193,13 +204,68 @@ std::expected<void, std::string> Wiring::open() {
   asio::co_spawn(io_, keep_audit(), [this](const std::exception_ptr& error) {
     report_own_trouble("audit log", error);
   });
+  if (tls_) {
+    asio::co_spawn(io_, watch_certificate(), [this](const std::exception_ptr& error) {
+      report_own_trouble("certificate watch", error);
+    });
+  }
   return {};
+}
+
+std::expected<void, std::string> Wiring::open_tls() {
+  const ControllerSettings& settings = parts_.settings.settings.controller;
+  net::ServerTlsFiles files{settings.tls_cert_file, settings.tls_key_file,
+                            settings.tls_client_ca_file,
+                            settings.tls_require_client_cert == ClientCertificates::kAll};
+  if (files.certificate.empty() != files.key.empty()) {
+    return std::unexpected(
+        fmt::format("controller.tls_{0}_file is set, but controller.tls_{1}_file is not: TLS needs "
+                    "both",
+                    files.key.empty() ? "cert" : "key", files.key.empty() ? "key" : "cert"));
+  }
+  if (files.certificate.empty() && !files.client_ca.empty()) {
+    return std::unexpected(
+        "controller.tls_client_ca_file needs controller.tls_cert_file and controller.tls_key_file");
+  }
+  if (files.client_ca.empty() && settings.tls_require_client_cert != ClientCertificates::kNo) {
+    return std::unexpected(
+        "controller.tls_require_client_cert needs controller.tls_client_ca_file: the CA that signs "
+        "client certificates");
+  }
+  if (files.certificate.empty()) return {};
+  auto opened = net::ServerTls::open(std::move(files));
+  if (!opened) return std::unexpected("TLS: " + opened.error());
+  tls_ = *std::move(opened);
+  return {};
+}
+
+void Wiring::reload() {
+  if (!tls_) return;
+  const net::ServerTls::Looked looked = tls_->look_again();
+  if (looked.look == net::ServerTls::Look::kReloaded) {
+    say(LogLevel::kInfo,
+        fmt::format("the certificate was reloaded: {}", tls_->certificate().fingerprint));
+  } else if (looked.look == net::ServerTls::Look::kRefused) {
+    say(LogLevel::kError,
+        fmt::format("the new certificate is not used, the old one stays: {}", looked.trouble));
+  }
+}
+
+asio::awaitable<void> Wiring::watch_certificate() {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  while (true) {
+    timer.expires_after(std::chrono::microseconds(kCertificateCheckInterval.us));
+    co_await timer.async_wait(asio::use_awaitable);
+    reload();
+  }
 }
 
 // Who can be reached by other machines asks for tokens, and so needs one to begin with.
 std::expected<api::AccessPolicy, std::string> Wiring::access_policy(bool loopback) {
   api::AccessPolicy policy;
   policy.loopback = loopback;
+  policy.worker_certificates =
+      parts_.settings.settings.controller.tls_require_client_cert != ClientCertificates::kNo;
   const bool wanted = parts_.settings.settings.controller.require_tokens || !loopback;
   policy.mode = wanted ? api::AccessPolicy::Mode::kTokens : api::AccessPolicy::Mode::kOpen;
   if (!wanted) return policy;
@@ -284,7 +350,8 @@ std::uint16_t Wiring::port() const { return server_ ? server_->port() : 0; }
 std::string Wiring::url() const {
   const auto at = net::parse_listener(parts_.settings.settings.controller.listen, 8080);
   const bool v6 = at && at->host.contains(':');
-  return fmt::format("http://{}:{}", v6 ? "[" + at->host + "]" : at->host, port());
+  return fmt::format("{}://{}:{}", tls_ ? "https" : "http", v6 ? "[" + at->host + "]" : at->host,
+                     port());
 }
 
 void Wiring::stop() {
@@ -323,17 +390,18 @@ void Wiring::self_check() {
   });
 }
 
-// Is it us? The store must take a write and our own door must answer.
+// Is it us? The store must take a write and our own door must answer. One that speaks TLS answers
+// plain HTTP as well, if only with where to go.
 asio::awaitable<void> Wiring::run_self_check() {
   net::ClientConfig config;
-  config.endpoint = {"127.0.0.1", port()};
+  config.endpoint = {"127.0.0.1", port(), false};
   if (const auto at = net::parse_endpoint(url(), port())) config.endpoint.host = at->host;
   net::Client client(co_await asio::this_coro::executor, config);
   net::Call call;
   call.target = "/livez";
   call.limit = kSelfCheckLimit;
   const auto answer = co_await client.send(std::move(call));
-  const bool door = answer && answer->status == 200;
+  const bool door = answer && answer->status == (tls_ ? 400 : 200);
   committer_.post([this, door](store::Writer& writer) {
     const bool writable = writer.check_writable().has_value();
     submit(core::Command{core::SelfCheckResult{door && writable}});

@@ -36,6 +36,7 @@
 #include "net/server.h"
 #include "vault/key_source.h"
 #include "vault/vault.h"
+#include "net/tls_files.h"
 
 namespace vortex::controller {
 
@@ -52,6 +53,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   std::uint16_t port() const override;
   std::string url() const override;
   bool serves() const override { return engine_.serves(); }
+  void reload() override;
   void stop() override;
 
   // Backend.
@@ -84,6 +86,8 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   void say(LogLevel level, std::string what) override;
 
  private:
+  std::expected<void, std::string> open_tls();
+  boost::asio::awaitable<void> watch_certificate();
   std::expected<api::AccessPolicy, std::string> access_policy(bool loopback);
   std::expected<void, std::string> open_vault();
   boost::asio::awaitable<void> keep_vault();
@@ -119,6 +123,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   Webhooks webhooks_;
   boost::asio::io_context io_;
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work_;
+  std::shared_ptr<net::ServerTls> tls_;  // null: plain HTTP
   std::unique_ptr<api::Api> api_;
   std::unique_ptr<net::Server> server_;
   std::vector<std::thread> threads_;

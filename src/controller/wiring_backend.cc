@@ -225,6 +225,7 @@ api::Health Wiring::health() const {
   health.brake_engaged = live.brake;
   health.inbox = engine_.inbox_size();
   health.version = version();
+  if (tls_) health.certificate_until = tls_->certificate().until;
   health.damaged = engine_.damaged();
   if (!health.damaged.empty()) {
     const std::size_t rows = health.damaged.size();

@@ -71,6 +71,25 @@ Answer send_as(Client& client, net::Method method, const std::string& path,
   return client.send(make_request(net::to_text(method), path, {}, std::move(headers)));
 }
 
+// With controller.tls_require_client_cert: a token alone makes nobody a worker.
+TEST(Roles, WhatOnlyWorkersDoNeedsACertificateWhereThatIsAsked) {
+  AccessPolicy policy = with_tokens();
+  policy.worker_certificates = true;
+  Client client(policy);
+  const net::Headers admin{{"Authorization", "Bearer secret-admin"}};
+  int of_workers = 0;
+  for (const Route& route : all_routes()) {
+    net::Request request =
+        make_request(net::to_text(route.method), concrete(route.path), {}, admin);
+    const bool refused = client.send(request).code() == "VX-AUTH-020";
+    EXPECT_EQ(refused, route.need == Need::kWorker) << route.path;
+    of_workers += refused ? 1 : 0;
+    request.peer_name = "gpu";
+    EXPECT_NE(client.send(request).code(), "VX-AUTH-020") << route.path;
+  }
+  EXPECT_GT(of_workers, 3);
+}
+
 TEST(Roles, EveryRouteLetsInExactlyTheRolesItNames) {
   Client client(with_tokens());
   for (const Route& route : all_routes()) {

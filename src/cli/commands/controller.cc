@@ -30,14 +30,26 @@ constexpr long kStopLookNs = 20'000'000;
 // Tells the service manager once work is taken; loading millions of tasks takes a while.
 int wait_for_end(controller::Controller& controller, const sigset_t& signals) {
   const timespec look{0, kStopLookNs};
-  while (!controller.serves()) {
-    const int signal = sigtimedwait(&signals, nullptr, &look);
-    if (signal > 0) return signal;
+  bool told = false;
+  for (;;) {
+    if (!told && controller.serves()) {
+      sd_notify(0, "READY=1");
+      told = true;
+    }
+    const int signal =
+        told ? sigwaitinfo(&signals, nullptr) : sigtimedwait(&signals, nullptr, &look);
+    if (signal == SIGHUP) controller.reload();
+    if (signal > 0 && signal != SIGHUP) return signal;
   }
-  sd_notify(0, "READY=1");
-  int signal = 0;
-  sigwait(&signals, &signal);
-  return signal;
+}
+
+// SIGTERM and SIGINT; with TLS also SIGHUP, which without it ends the program as ever.
+sigset_t block_signals_of(const Settings& settings) {
+  sigset_t signals = block_stop_signals();
+  if (settings.controller.tls_cert_file.empty()) return signals;
+  sigaddset(&signals, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
 }
 
 void complain_about_store(const store::Error& error, const std::string& path) {
@@ -122,7 +134,7 @@ ExitCode serve(Context& context, bool no_tokens) {
   if (no_tokens) context.setting_flags.emplace_back("--controller.require_tokens=false");
   auto loaded = load(context);
   if (!loaded) return ExitCode::kInvalid;
-  const sigset_t signals = block_stop_signals();
+  const sigset_t signals = block_signals_of(loaded->settings);
   const auto logger = make_logger(loaded->settings.monitoring.log_level);
   for (const std::string& notice : loaded->notices) logger->warn(notice);
   const std::string path = loaded->settings.database.path;
@@ -165,7 +177,9 @@ void add_controller(CommandSpec app, Command& chosen) {
                "Require no tokens: every process on this machine can control this controller");
   command.example(
       "vortex controller --database.path=/var/lib/vortex/vortex.db\n"
-      "vortex controller --controller.listen=127.0.0.1:9090 --tuning=lan");
+      "vortex controller --controller.listen=127.0.0.1:9090 --tuning=lan\n"
+      "vortex controller --controller.listen=0.0.0.0:8443 --controller.tls-cert-file=server.pem "
+      "--controller.tls-key-file=server.key");
   command.on_chosen(chosen, [no_tokens](Context& c) { return serve(c, *no_tokens); });
 }
 
