@@ -56,6 +56,15 @@ void add_globals(CLI::App& app, Context& context) {
   all.option("--token-file", context.token_file, "File that contains the token")
       .environment("VORTEX_TOKEN_FILE")
       .value_name("FILE");
+  all.option("--ca-file", context.ca_file, "Trust controllers with a certificate of this CA")
+      .environment("VORTEX_CA_FILE")
+      .value_name("FILE");
+  all.option("--cert-file", context.cert_file, "Client certificate, if the controller wants one")
+      .environment("VORTEX_CERT_FILE")
+      .value_name("FILE");
+  all.option("--key-file", context.key_file, "Private key of the client certificate")
+      .environment("VORTEX_KEY_FILE")
+      .value_name("FILE");
   all.option("--config", context.config, "Settings file (TOML)")
       .environment("VORTEX_CONFIG")
       .value_name("FILE");
@@ -177,6 +186,9 @@ void add_commands(CommandSpec app, Command& chosen, const std::vector<AddCommand
   add_reconcile(app, chosen);
   add_secrets(app, chosen);
   add_tokens(app, chosen);
+  add_tls(app, chosen);
+  add_login(app, chosen);
+  add_logout(app, chosen);
   add_webhooks(app, chosen);
   for (const AddCommand add : more) add(app, chosen);
   add_completion(app, chosen);

@@ -45,6 +45,9 @@ struct Context {
   std::string config;                  // --config; empty: none
   std::vector<std::string> servers;    // --server, in the order they are tried; empty: the default
   std::string token_file;              // --token-file: never on the command line itself
+  std::string ca_file;                 // --ca-file; empty: what the system trusts
+  std::string cert_file;               // --cert-file and --key-file: who we are
+  std::string key_file;
   Output output = Output::kTable;
   ColorMode color = ColorMode::kAuto;
   Duration timeout = seconds(30);          // of one call to a controller, retries included

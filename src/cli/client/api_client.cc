@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/file_text.h"
+#include "cli/client/login.h"
 #include "net/socket.h"
 
 namespace vortex::cli {
@@ -99,20 +100,45 @@ std::function<std::string()> finder_for(const net::Endpoint& server, local::Toke
   return [port = server.port, whom] { return local::find_token(port, whom); };
 }
 
+bool leads_to(const Login& login, const net::Endpoint& server) {
+  const auto known = net::parse_endpoint(login.url, kDefaultPort);
+  return known && net::url_of(*known) == net::url_of(server);
+}
+
 }  // namespace
+
+std::expected<std::shared_ptr<net::ClientTrust>, ExitCode> trust_of(const Context& context) {
+  if (context.ca_file.empty() && context.cert_file.empty() && context.key_file.empty()) {
+    return nullptr;
+  }
+  auto trust = net::ClientTrust::open({context.ca_file, context.cert_file, context.key_file});
+  if (trust) return *std::move(trust);
+  complain(trust.error(), "see --ca-file, --cert-file and --key-file");
+  return std::unexpected(ExitCode::kInvalid);
+}
 
 std::expected<std::vector<net::ClientConfig>, ExitCode> controllers_of(const Context& context,
                                                                        local::TokenFor whom) {
-  const auto servers = read_servers(context);
+  const auto login = read_login();
+  Context chosen = context;
+  if (chosen.servers.empty() && login) chosen.servers.push_back(login->url);
+  const auto servers = read_servers(chosen);
   if (!servers) return std::unexpected(servers.error());
-  const auto token = read_token(context.token_file);
+  auto token = read_token(context.token_file);
   if (!token) return std::unexpected(token.error());
+  // What was given for one controller is shown to no other.
+  const bool ours = login && servers->size() == 1 && leads_to(*login, servers->front());
+  if (ours && context.token_file.empty()) token = login->token;
+  if (ours && context.ca_file.empty()) chosen.ca_file = login->ca_file;
+  const auto trust = trust_of(chosen);
+  if (!trust) return std::unexpected(trust.error());
   std::vector<net::ClientConfig> controllers;
   for (const net::Endpoint& server : *servers) {
     net::ClientConfig& controller = controllers.emplace_back();
     controller.endpoint = server;
     controller.token = *token;
     if (token->empty()) controller.find_token = finder_for(server, whom);
+    controller.trust = *trust;
   }
   return controllers;
 }
@@ -194,6 +220,7 @@ std::expected<std::unique_ptr<ApiClient>, ExitCode> ApiClient::open(const Contex
     config.servers.push_back(controller.endpoint);
   }
   config.token = controllers->front().token;
+  config.trust = controllers->front().trust;
   config.limit = context.timeout;
   if (context.verbose) config.trace = [](const std::string& line) { talk(line); };
   return std::make_unique<ApiClient>(std::move(config));
@@ -291,7 +318,8 @@ ApiClient::Judged ApiClient::judge(const ApiRequest& request, const Tried& answe
     const net::CallFault fault = answer.error().fault;
     judged.failure = failure_of(answer.error(), server());
     const bool unsent = fault == net::CallFault::kRefused || fault == net::CallFault::kNotSent;
-    judged.may_repeat = unsent || (is_repeatable(request) && fault != net::CallFault::kMalformed);
+    const bool settled = fault == net::CallFault::kMalformed || fault == net::CallFault::kUntrusted;
+    judged.may_repeat = unsent || (is_repeatable(request) && !settled);
     judged.elsewhere = true;
     if (judged.may_repeat && !unsent) {
       judged.failure.help = "check it with `vortex health`; increase the limit with --timeout";
@@ -317,6 +345,7 @@ net::ClientConfig ApiClient::client_config() const {
   if (config.token.empty()) {
     config.find_token = finder_for(config.endpoint, local::TokenFor::kCommands);
   }
+  config.trust = config_.trust;
   return config;
 }
 

@@ -37,13 +37,16 @@ std::string escaped(std::string_view text);
 // Items whose value is empty are left out.
 std::string with_query(std::string_view path, const QueryItems& items);
 
-// The controllers that --server names and the token to show them. What is wrong with an address or
-// the token file is told to the user.
+// The controllers that --server names, or else the one of `vortex login`; the token to show them
+// and the CA to trust. What is wrong with an address or a file is told to the user.
 
 // At least one. Without a token file, the token of a controller of this user on this machine is
 // found by its port.
 std::expected<std::vector<net::ClientConfig>, ExitCode> controllers_of(
     const Context& context, local::TokenFor whom = local::TokenFor::kCommands);
+
+// Null: nothing was given, what the system trusts holds. Without what `vortex login` keeps.
+std::expected<std::shared_ptr<net::ClientTrust>, ExitCode> trust_of(const Context& context);
 
 enum class Repeat : bool { kWhereSafe, kNever };
 
@@ -66,8 +69,9 @@ struct ApiAnswer {
 using ApiResult = std::expected<ApiAnswer, Failure>;
 
 struct ApiConfig {
-  std::vector<net::Endpoint> servers;  // at least one
-  std::string token;                   // empty: one that is found, see own_tokens.h
+  std::vector<net::Endpoint> servers;       // at least one
+  std::string token;                        // empty: one that is found, see own_tokens.h
+  std::shared_ptr<net::ClientTrust> trust;  // null: what the system trusts
   Duration limit = seconds(30);
   Duration first_wait = millis(200);  // doubles with every retry
   Duration retry_after_max = seconds(5);

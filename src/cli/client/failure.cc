@@ -117,6 +117,22 @@ Failure::Mistake place_of(const boost::json::object& error) {
   return place;
 }
 
+std::string help_for_certificate(const net::UntrustedPeer& shown, std::string_view server) {
+  if (shown.why.starts_with("unknown CA")) {
+    return fmt::format(
+        "compare the fingerprint with the one that `vortex tls init` printed, then run `vortex "
+        "login {}`, or pass the CA's certificate with --ca-file",
+        server);
+  }
+  if (shown.why.starts_with("it expired")) {
+    return "renew it, for example with `vortex tls renew DIR`; the controller reloads it by itself";
+  }
+  if (shown.why.starts_with("it is not for this host")) {
+    return "use one of these names, or add this one with `vortex tls renew DIR --host NAME`";
+  }
+  return "check the clocks of both machines and the certificate, with `vortex tls show FILE`";
+}
+
 // Not one of ours: a proxy, or no controller at all.
 Failure foreign_failure(const net::Response& response) {
   Failure failure;
@@ -199,6 +215,9 @@ Failure failure_of(const net::CallError& error, std::string_view server) {
   failure.help = error.fault == net::CallFault::kTimedOut || error.fault == net::CallFault::kBroken
                      ? "the request may have taken effect; check before you repeat it"
                      : "start one with `vortex controller`, or pass another address with --server";
+  if (error.fault == net::CallFault::kUntrusted && error.shown) {
+    failure.help = help_for_certificate(*error.shown, server);
+  }
   if (error.fault == net::CallFault::kMalformed) {
     failure.help = "the server at this address does not speak HTTP; check --server";
   }

@@ -303,6 +303,21 @@ Check check_version(const boost::json::object& health) {
           "use the same version for both"};
 }
 
+Check check_tls(const boost::json::object& health) {
+  constexpr Duration kRenewWithin = hours(24 * 14);
+  const auto until = time_at(health, "certificate_expires_at");
+  if (!flag_at(health, "tls") || !until) {
+    return {"tls", Mark::kOk, "off: the controller speaks plain HTTP", ""};
+  }
+  const Duration left = *until - wall_clock_now();
+  const std::string found =
+      left > Duration{} ? fmt::format("on, the certificate expires in {}", human_duration(left))
+                        : std::string("the certificate has expired");
+  if (left >= kRenewWithin) return {"tls", Mark::kOk, found, ""};
+  return {"tls", left > Duration{} ? Mark::kWarn : Mark::kFail, found,
+          "renew it, for example with `vortex tls renew DIR`; the controller reloads it by itself"};
+}
+
 // The answer was made somewhere between asking and hearing: half of that is the doubt.
 Check check_clock(ApiClient& api) {
   const Instant before = wall_clock_now();
@@ -371,6 +386,7 @@ Checks check_servers(const Context& context) {
     checks.push_back(check_health(health, server));
     if (health) {
       checks.push_back(check_version(health->object()));
+      checks.push_back(check_tls(health->object()));
       checks.push_back(check_clock(**api));
       if (auto sealed = check_sealing(**api)) checks.push_back(*std::move(sealed));
     }

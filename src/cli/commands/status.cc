@@ -35,6 +35,19 @@ std::string counts_text(const object& counts, const Look& look) {
   return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
+constexpr Duration kExpiresSoon = hours(24 * 14);
+
+// "off", or when the certificate ends.
+std::string tls_text(const object& o, const Look& look) {
+  const auto until = time_at(o, "certificate_expires_at");
+  if (!flag_at(o, "tls") || !until) return "off (plain HTTP)";
+  const Duration left = *until - look.now;
+  const std::string text =
+      left > Duration{} ? fmt::format("on, the certificate expires in {}", human_duration(left))
+                        : std::string("on, the certificate has expired");
+  return left < kExpiresSoon ? paint(text, Tone::kWarn, look) : text;
+}
+
 }  // namespace
 
 std::string status_text(const object& status, const Look& look) {
@@ -48,6 +61,7 @@ std::string status_text(const object& status, const Look& look) {
   line("controller", fmt::format("{} ({}), version {}, up {}", text_at(status, "id"),
                                  leads ? "leader" : "standby", text_at(status, "version"),
                                  human_duration(seconds(number_at(status, "uptime_seconds")))));
+  line("tls", tls_text(status, look));
   line("workers", counts_text(object_at(status, "workers"), look));
   line("tasks", counts_text(object_at(status, "tasks"), look));
   line("requeued", fmt::format("{} in the last hour", number_at(status, "requeued_last_hour")));
@@ -172,6 +186,7 @@ std::string record_of(const Answered& answered, const Look& look, bool among_oth
   record.add("up", human_duration(seconds(number_at(o, "uptime_seconds"))));
   record.add("workers", text_at(o, "live_workers"));
   record.add("leases", text_at(o, "active_leases"));
+  if (o.contains("tls")) record.add("tls", tls_text(o, look));
   if (flag_at(o, "brake_engaged")) record.add("brake", "engaged", Tone::kWarn);
   const std::string detail = text_at(o, "detail");
   if (!detail.empty()) record.add("detail", detail, Tone::kWarn);
@@ -182,6 +197,7 @@ Answered ask(const Context& context, const net::ClientConfig& controller) {
   ApiConfig config;
   config.servers = {controller.endpoint};
   config.token = controller.token;
+  config.trust = controller.trust;
   config.limit = context.timeout;
   if (context.verbose) config.trace = [](const std::string& line) { talk(line); };
   ApiClient api(std::move(config));

@@ -260,9 +260,17 @@ ExitCode supervise(const Context& context, const WorkerFlags& flags,
   return static_cast<ExitCode>(worker::run_supervisor(std::move(supervisor)));
 }
 
-// Tasks inherit what the worker trusts, but not the directory that a relative path starts in.
-void make_trust_absolute() {
-  for (const char* name : {"SSL_CERT_FILE", "SSL_CERT_DIR"}) {
+// Tasks inherit what the worker trusts, however it was given, but not the directory that a relative
+// path starts in.
+void make_trust_absolute(const Context& context) {
+  const auto hand_on = [](const char* name, const std::string& path) {
+    if (!path.empty()) ::setenv(name, path.c_str(), 1);
+  };
+  hand_on("VORTEX_CA_FILE", context.ca_file);
+  hand_on("VORTEX_CERT_FILE", context.cert_file);
+  hand_on("VORTEX_KEY_FILE", context.key_file);
+  for (const char* name :
+       {"SSL_CERT_FILE", "SSL_CERT_DIR", "VORTEX_CA_FILE", "VORTEX_CERT_FILE", "VORTEX_KEY_FILE"}) {
     const std::string path = variable(name);
     std::error_code fault;
     if (path.empty() || path.starts_with('/')) continue;
@@ -272,7 +280,7 @@ void make_trust_absolute() {
 }
 
 ExitCode work(const Context& context, const WorkerFlags& flags) {
-  make_trust_absolute();
+  make_trust_absolute(context);
   vault::forget_key_variable();  // of a controller in the same environment: no task may see it
   auto options = worker_options(context, flags);
   if (!options) return ExitCode::kInvalid;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -13,6 +14,7 @@
 #include "base/clock.h"
 #include "cli/local/own_tokens.h"
 #include "net/client.h"
+#include "net/socket.h"
 
 namespace vortex::cli::local {
 namespace {
@@ -26,6 +28,14 @@ std::string read_log(const std::string& path) {
   return text.str();
 }
 
+void write_private(const std::string& path, const std::string& text) {
+  const std::ofstream made(path);  // empty first, so that nobody reads it before it has its mode
+  std::error_code ignored;
+  std::filesystem::permissions(
+      path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, ignored);
+  std::ofstream(path) << text << "\n";
+}
+
 }  // namespace
 
 std::expected<std::unique_ptr<ControllerProcess>, std::string> ControllerProcess::start(
@@ -33,9 +43,48 @@ std::expected<std::unique_ptr<ControllerProcess>, std::string> ControllerProcess
   if (config.port == 0) config.port = free_port();
   if (config.program.empty()) config.program = own_program();
   std::unique_ptr<ControllerProcess> child(new ControllerProcess(std::move(config)));
+  child->client_.endpoint = {"127.0.0.1", child->port(), child->config_.secured};
+  if (child->config_.secured) {
+    if (auto made = child->secure(); !made) return std::unexpected(made.error());
+  } else if (child->config_.tokens) {
+    child->client_.find_token = [port = child->port()] {
+      return find_token(port, TokenFor::kCommands);
+    };
+  }
   if (auto spawned = child->spawn(); !spawned) return std::unexpected(spawned.error());
   if (auto ready = child->wait_ready(limit); !ready) return std::unexpected(ready.error());
   return child;
+}
+
+// A CA, a certificate and the first token, as an operator would make them.
+std::expected<void, std::string> ControllerProcess::secure() {
+  const std::string& folder = config_.folder;
+  const std::string said = folder + "/secure.log";
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"tls", "init", folder + "/tls"},
+        {"tokens", "create", "local", "--role", "admin", "--offline",
+         "--database.path=" + database()}}) {
+    ProcessConfig config;
+    config.argv = {config_.program};
+    config.argv.insert(config.argv.end(), command.begin(), command.end());
+    config.log = said;
+    auto process = Process::spawn(config);
+    if (!process) return std::unexpected(process.error());
+    if ((*process)->wait(seconds(30)) != 0) return std::unexpected(read_file(said));
+  }
+  std::istringstream lines(read_file(said));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("vx_")) client_.token = line;
+  }
+  if (client_.token.empty()) return std::unexpected("no token was made:\n" + read_file(said));
+  write_private(folder + "/token", client_.token);
+  auto trust = net::ClientTrust::open({folder + "/tls/ca.pem", {}, {}});
+  if (!trust) return std::unexpected(trust.error());
+  client_.trust = *std::move(trust);
+  config_.flags.push_back("--controller.tls-cert-file=" + folder + "/tls/server.pem");
+  config_.flags.push_back("--controller.tls-key-file=" + folder + "/tls/server.key");
+  config_.flags.emplace_back("--controller.require-tokens=true");
+  return {};
 }
 
 std::expected<void, std::string> ControllerProcess::spawn() {
@@ -43,7 +92,7 @@ std::expected<void, std::string> ControllerProcess::spawn() {
   config.argv = {config_.program, "controller", "--database.path=" + database(),
                  fmt::format("--controller.listen=127.0.0.1:{}", config_.port)};
   config.argv.insert(config.argv.end(), config_.flags.begin(), config_.flags.end());
-  if (!config_.tokens) config.argv.emplace_back("--no-tokens");
+  if (!config_.tokens && !config_.secured) config.argv.emplace_back("--no-tokens");
   config.environment = config_.environment;
   config.log = config_.folder + "/controller.log";
   auto process = Process::spawn(config);
@@ -54,13 +103,11 @@ std::expected<void, std::string> ControllerProcess::spawn() {
 
 std::expected<void, std::string> ControllerProcess::wait_ready(Duration limit) {
   const Instant until = boot_clock_now() + limit;
-  net::ClientConfig config;
-  config.endpoint.port = config_.port;
   while (boot_clock_now() < until) {
     net::Call call;
     call.target = "/readyz";
     call.limit = seconds(2);
-    const auto answer = net::send_and_wait(config, std::move(call));
+    const auto answer = net::send_and_wait(client_, std::move(call));
     if (answer && answer->status == 200) return {};
     if (!is_alive()) {
       return std::unexpected("the controller exited:\n" +
@@ -120,18 +167,9 @@ std::expected<std::unique_ptr<Cluster>, std::string> Cluster::start(ClusterConfi
 
 Cluster::~Cluster() { stop(); }
 
-std::string Cluster::url() const { return fmt::format("http://127.0.0.1:{}", controller_->port()); }
+std::string Cluster::url() const { return net::url_of(endpoint()); }
 
-net::ClientConfig Cluster::client() const {
-  net::ClientConfig config;
-  config.endpoint = endpoint();
-  config.find_token = [port = config.endpoint.port] {
-    return find_token(port, TokenFor::kCommands);
-  };
-  return config;
-}
-
-net::Endpoint Cluster::endpoint() const { return {"127.0.0.1", controller_->port()}; }
+net::Endpoint Cluster::endpoint() const { return client().endpoint; }
 
 std::expected<void, std::string> Cluster::start_controller() {
   ControllerConfig child;
@@ -140,6 +178,7 @@ std::expected<void, std::string> Cluster::start_controller() {
   child.port = config_.port;
   child.flags = config_.settings;
   child.tokens = config_.tokens;
+  child.secured = config_.secured;
   auto started = ControllerProcess::start(std::move(child));
   if (!started) return std::unexpected(started.error());
   controller_ = *std::move(started);
@@ -172,7 +211,10 @@ std::expected<void, std::string> Cluster::start_supervisor(std::size_t index) {
                   "--work-dir",
                   config_.folder + "/work",
                   "--monitoring.monitor-log=" + config_.folder + "/monitor.log"};
-  if (config_.tokens) {
+  if (config_.secured) {
+    process.argv.insert(process.argv.end(), {"--token-file", config_.folder + "/token", "--ca-file",
+                                             config_.folder + "/tls/ca.pem"});
+  } else if (config_.tokens) {
     process.argv.insert(process.argv.end(),
                         {"--token-file", token_path(controller_->database(), TokenFor::kWorkers)});
   }

@@ -31,6 +31,7 @@ struct ControllerConfig {
   std::vector<std::string> flags;
   std::vector<std::string> environment;  // NAME=value, besides our own
   bool tokens = false;                   // requires them, as it would by itself
+  bool secured = false;                  // TLS with a CA of its own, and tokens
 };
 
 class ControllerProcess {
@@ -43,6 +44,8 @@ class ControllerProcess {
   ControllerProcess& operator=(const ControllerProcess&) = delete;
 
   std::uint16_t port() const { return config_.port; }
+  // How to reach it: with its CA if it is secured, and an admin's token if it asks for one.
+  const net::ClientConfig& client() const { return client_; }
   const std::string& folder() const { return config_.folder; }
   std::string database() const { return config_.folder + "/vortex.db"; }
   pid_t pid() const { return process_ ? process_->pid() : -1; }
@@ -53,10 +56,12 @@ class ControllerProcess {
 
  private:
   explicit ControllerProcess(ControllerConfig config) : config_(std::move(config)) {}
+  std::expected<void, std::string> secure();
   std::expected<void, std::string> spawn();
   std::expected<void, std::string> wait_ready(Duration limit);
 
   ControllerConfig config_;
+  net::ClientConfig client_;
   std::unique_ptr<Process> process_;
 };
 
@@ -71,6 +76,7 @@ struct ClusterConfig {
   std::vector<std::string> settings;      // --section.key=value, for all parts
   std::vector<std::string> worker_flags;  // for the workers alone
   bool tokens = true;                     // false: everybody on this machine may use it
+  bool secured = false;                   // TLS and tokens everywhere
 };
 
 class Cluster {
@@ -83,7 +89,7 @@ class Cluster {
 
   std::string url() const;
   net::Endpoint endpoint() const;
-  net::ClientConfig client() const;  // with the token of this user
+  const net::ClientConfig& client() const { return controller_->client(); }
   const std::string& folder() const { return config_.folder; }
   ControllerProcess& controller() { return *controller_; }
   Process& supervisor(std::size_t index) { return *supervisors_[index]; }
