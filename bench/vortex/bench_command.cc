@@ -23,6 +23,8 @@ void add_engine(CommandSpec parent, Command& chosen) {
   engine.option("--tasks", options->tasks, "Number of tasks").between(1, 1'000'000);
   engine.option("--agents", options->agents, "Number of agents that run them").between(1, 1'000);
   engine.option("--slots", options->slots, "Tasks that an agent holds at once").between(1, 100'000);
+  engine.flag("--tls", options->tls,
+              "Compare TLS and tokens with neither, in turn, instead of bare SQLite (tls_ratio)");
   engine.example("vortex bench engine --tasks 100000 --agents 4");
   engine.on_chosen(chosen,
                    [options](Context&) { return finish(bench::run_engine_bench(*options)); });
@@ -59,6 +61,8 @@ void add_spawn(CommandSpec parent, Command& chosen) {
   spawn.option("--workers", options->workers, "Number of worker processes").between(1, 100);
   spawn.option("--slots", options->slots, "Total number of concurrent tasks").between(1, 1'000);
   spawn.option("--rounds", options->rounds, "Number of rounds; the median counts").between(1, 100);
+  spawn.flag("--tls", options->tls,
+             "Run each round also with TLS and tokens, and print tls_ratio (with / without)");
   spawn.example("vortex bench spawn --tasks 2000 --slots 4");
   spawn.on_chosen(chosen, [options](Context&) { return finish(bench::run_spawn_bench(*options)); });
 }

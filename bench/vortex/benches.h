@@ -14,6 +14,7 @@ struct EngineBench {
   std::uint64_t tasks = 100'000;
   std::uint32_t agents = 4;
   std::uint32_t slots = 500;
+  bool tls = false;  // measure the same with TLS and tokens, in turn, instead of bare SQLite
 };
 
 std::expected<void, std::string> run_engine_bench(const EngineBench& bench);
@@ -26,6 +27,7 @@ struct SpawnBench {
   std::uint32_t workers = 2;
   std::uint32_t slots = 4;  // in all
   std::uint32_t rounds = 9;
+  bool tls = false;  // the same with TLS and tokens, in turn
 };
 
 // Prints a table and one line of JSON.

@@ -29,7 +29,7 @@ std::string next_cursor(const std::string& body) {
 // A user who looks at the run while it goes on.
 class Onlooker {
  public:
-  Onlooker(net::Endpoint server, std::string run)
+  Onlooker(Door server, std::string run)
       : server_(std::move(server)), run_(std::move(run)), thread_([this] { look(); }) {}
   ~Onlooker() { stop(); }
   Onlooker(const Onlooker&) = delete;
@@ -60,7 +60,7 @@ class Onlooker {
     }
   }
 
-  net::Endpoint server_;
+  Door server_;
   std::string run_;
   Samples samples_;
   std::atomic<bool> stopping_{false};
@@ -71,7 +71,7 @@ class Onlooker {
 
 std::expected<Throughput, std::string> drive(const DriveConfig& bench,
                                              local::ControllerProcess& child) {
-  const net::Endpoint server{"127.0.0.1", child.port()};
+  const Door server(child.client());
   const Fleet fleet({.server = server, .workers = bench.agents, .slots = bench.slots}, {});
   while (fleet.calls() < bench.agents) rest(millis(1));
   const auto before = get(server, "/metrics");

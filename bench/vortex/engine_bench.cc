@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <chrono>
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -76,7 +79,55 @@ void print_json(const EngineBench& bench, const Throughput& t, const Samples& la
 
 }  // namespace
 
+namespace {
+
+constexpr std::size_t kTlsRounds = 5;
+
+// One controller with TLS and tokens, one without; the same work for each in turn, so that a
+// machine that is slower for a while is so for both.
+std::expected<void, std::string> run_tls_bench(const EngineBench& bench) {
+  const local::TempFolder folders[2];
+  std::unique_ptr<local::ControllerProcess> controllers[2];
+  std::vector<double> rates[2];
+  double cpu[2] = {0, 0};
+  for (std::size_t side : {0U, 1U}) {
+    local::ControllerConfig config;
+    config.folder = folders[side].path();
+    config.secured = side == 1;
+    auto child = local::ControllerProcess::start(config);
+    if (!child) return std::unexpected(child.error());
+    controllers[side] = *std::move(child);
+  }
+  fmt::print("engine: {} no-op tasks, {} agents with {} slots, without and with TLS and tokens\n",
+             bench.tasks, bench.agents, bench.slots);
+  fmt::print("  {:>8} {:>12} {:>12} {:>8}\n", "round", "without/s", "with/s", "ratio");
+  for (std::size_t round = 0; round < kTlsRounds; ++round) {
+    for (std::size_t turn : {0U, 1U}) {
+      const std::size_t side = (round + turn) % 2;
+      const auto done = drive({bench.tasks, bench.agents, bench.slots}, *controllers[side]);
+      if (!done) return std::unexpected(done.error());
+      rates[side].push_back(static_cast<double>(bench.tasks) / done->seconds);
+      cpu[side] += done->controller_cpu / static_cast<double>(bench.tasks * kTlsRounds) * 1e6;
+    }
+    fmt::print("  {:>8} {:>12.0f} {:>12.0f} {:>8.2f}\n", round + 1, rates[0].back(),
+               rates[1].back(), rates[1].back() / rates[0].back());
+  }
+  for (auto& side : rates) std::ranges::sort(side);
+  const double without = rates[0][kTlsRounds / 2];
+  const double with = rates[1][kTlsRounds / 2];
+  fmt::print("  CPU per task          {:>10.1f} us without, {:.1f} us with\n", cpu[0], cpu[1]);
+  fmt::print("  tls_ratio             {:>10.2f}\n", with / without);
+  fmt::print(
+      "{{\"bench\":\"engine_tls\",\"tasks\":{},\"tasks_per_s\":{:.0f},"
+      "\"tls_tasks_per_s\":{:.0f},\"tls_ratio\":{:.3f}}}\n",
+      bench.tasks, without, with, with / without);
+  return {};
+}
+
+}  // namespace
+
 std::expected<void, std::string> run_engine_bench(const EngineBench& bench) {
+  if (bench.tls) return run_tls_bench(bench);
   const local::TempFolder folder;
   local::ControllerConfig config;
   config.folder = folder.path();

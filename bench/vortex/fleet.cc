@@ -27,12 +27,6 @@ namespace {
 constexpr Duration kAfterFailure = millis(20);
 constexpr Duration kCallLimit = seconds(20);
 
-net::ClientConfig client_config(const BenchWorkerConfig& config) {
-  net::ClientConfig client;
-  client.endpoint = config.server;
-  return client;
-}
-
 }  // namespace
 
 BenchWorker::BenchWorker(asio::any_io_executor executor, BenchWorkerConfig config,
@@ -40,7 +34,7 @@ BenchWorker::BenchWorker(asio::any_io_executor executor, BenchWorkerConfig confi
     : executor_(std::move(executor)),
       config_(std::move(config)),
       watch_(std::move(watch)),
-      client_(executor_, client_config(config_)),
+      client_(executor_, config_.server),
       target_("/api/workers/" + config_.name + "/sync"),
       incarnation_{static_cast<std::uint64_t>(wall_clock_now().us)} {}
 
@@ -195,16 +189,14 @@ std::uint64_t Fleet::failures() const {
   return sum(workers_, [](const BenchWorker& worker) { return worker.failures(); });
 }
 
-std::expected<std::string, std::string> submit(const net::Endpoint& server, const std::string& body,
+std::expected<std::string, std::string> submit(const Door& server, const std::string& body,
                                                const std::string& idempotency_key) {
-  net::ClientConfig config;
-  config.endpoint = server;
   net::Call call;
   call.method = net::Method::kPost;
   call.target = "/api/runs";
   call.body = body;
   if (!idempotency_key.empty()) call.headers.emplace_back("Idempotency-Key", idempotency_key);
-  const auto answer = net::send_and_wait(config, std::move(call));
+  const auto answer = net::send_and_wait(server, std::move(call));
   if (!answer || answer->status >= 300) return std::unexpected(failure(answer));
   boost::system::error_code error;
   const auto json = boost::json::parse(answer->body, error);
@@ -219,13 +211,10 @@ std::string map_run(const std::string& name, std::uint64_t tasks) {
                      name, tasks);
 }
 
-std::expected<std::string, std::string> get(const net::Endpoint& server,
-                                            const std::string& target) {
-  net::ClientConfig config;
-  config.endpoint = server;
+std::expected<std::string, std::string> get(const Door& server, const std::string& target) {
   net::Call call;
   call.target = target;
-  const auto answer = net::send_and_wait(config, std::move(call));
+  const auto answer = net::send_and_wait(server, std::move(call));
   if (!answer || answer->status >= 300) return std::unexpected(failure(answer));
   return answer->body;
 }

@@ -24,6 +24,13 @@
 
 namespace vortex::cli::bench {
 
+// Where the controller is, and with which token and CA; an endpoint alone is one without either.
+struct Door : net::ClientConfig {
+  Door() = default;
+  Door(net::Endpoint at) { endpoint = std::move(at); }                  // NOLINT
+  Door(const net::ClientConfig& config) : net::ClientConfig(config) {}  // NOLINT
+};
+
 // A worker without processes: it speaks real `sync` over real TCP and reports every task as started
 // and completed at once. For measuring the controller, and for tests that kill it.
 //
@@ -32,7 +39,7 @@ namespace vortex::cli::bench {
 
 struct BenchWorkerConfig {
   std::string name;
-  net::Endpoint server;
+  Door server;
   std::uint32_t slots = 500;
   Duration wait = seconds(5);
   bool works = true;  // false: it only beats, and takes nothing
@@ -89,7 +96,7 @@ class BenchWorker {
 };
 
 struct FleetConfig {
-  net::Endpoint server;
+  Door server;
   std::uint32_t workers = 4;
   std::uint32_t slots = 500;
   Duration wait = seconds(5);
@@ -116,11 +123,11 @@ class Fleet {
 };
 
 // The id of the accepted run, or what went wrong.
-std::expected<std::string, std::string> submit(const net::Endpoint& server, const std::string& body,
+std::expected<std::string, std::string> submit(const Door& server, const std::string& body,
                                                const std::string& idempotency_key = {});
 // A map of no-op tasks as the body of a submit.
 std::string map_run(const std::string& name, std::uint64_t tasks);
 // GET, parsed by nobody: the body, or what went wrong.
-std::expected<std::string, std::string> get(const net::Endpoint& server, const std::string& target);
+std::expected<std::string, std::string> get(const Door& server, const std::string& target);
 
 }  // namespace vortex::cli::bench

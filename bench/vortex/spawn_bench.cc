@@ -68,12 +68,12 @@ double bare_apart(std::uint32_t tasks, std::uint32_t at_once) {
 // begins shortly before the end is expected, at `rate` tasks a second.
 double through_vortex(const local::Cluster& cluster, std::uint32_t tasks, double rate) {
   const Instant begin = boot_clock_now();
-  const auto run = submit(cluster.endpoint(), map_run("spawn", tasks), {});
+  const auto run = submit(cluster.client(), map_run("spawn", tasks), {});
   if (!run) return 0;
   const Instant until = begin + kLimit;
   std::this_thread::sleep_for(std::chrono::duration<double>(tasks / rate));
   while (boot_clock_now() < until) {
-    const auto text = get(cluster.endpoint(), "/api/runs/" + *run);
+    const auto text = get(cluster.client(), "/api/runs/" + *run);
     if (text && text->contains(R"("state":"Completed")")) {
       return tasks / seconds_of(boot_clock_now() - begin);
     }
@@ -118,15 +118,60 @@ void print_time(const char* name, const std::vector<Side>& sides, std::uint32_t 
 
 }  // namespace
 
-std::expected<void, std::string> run_spawn_bench(const SpawnBench& bench) {
-  const local::TempFolder folder;
+namespace {
+
+std::expected<std::unique_ptr<local::Cluster>, std::string> start_cluster(
+    const SpawnBench& bench, const local::TempFolder& folder, bool secured) {
   local::ClusterConfig config;
   config.folder = folder.path();
   config.workers = bench.workers;
   config.slots = std::max(1U, bench.slots / bench.workers);
   config.tokens = false;
-  auto cluster = local::Cluster::start(std::move(config));
+  config.secured = secured;
+  return local::Cluster::start(std::move(config));
+}
+
+// A second cluster with TLS and tokens beside the first, and how it does in each round.
+struct SecuredSide {
+  local::TempFolder folder;
+  std::unique_ptr<local::Cluster> cluster;  // null: not asked for
+  std::vector<double> ratios;               // with / without
+
+  std::expected<void, std::string> start(const SpawnBench& bench) {
+    auto started = start_cluster(bench, folder, true);
+    if (!started) return std::unexpected(started.error());
+    cluster = *std::move(started);
+    if (through_vortex(*cluster, bench.tasks / 4 + 1, kFastest) > 0) return {};
+    return std::unexpected("a run did not end in time");
+  }
+  void measure_against(double plain, const SpawnBench& bench, double bare) {
+    if (!cluster) return;
+    const double rate = through_vortex(*cluster, bench.tasks, bare * 1.25);
+    ratios.push_back(rate / plain);
+    fmt::print("  {:>8} {:>12} {:>14.0f} {:>8.2f}  with TLS and tokens / without\n", "", "", rate,
+               rate / plain);
+  }
+  void print() {
+    if (!cluster) return;
+    std::ranges::sort(ratios);
+    const double ratio = ratios[ratios.size() / 2];
+    fmt::print("  tls_ratio {:.2f}\n", ratio);
+    fmt::print(R"({{"bench":"spawn_tls","tls_ratio":{:.3f}}})"
+               "\n",
+               ratio);
+  }
+};
+
+}  // namespace
+
+std::expected<void, std::string> run_spawn_bench(const SpawnBench& bench) {
+  const local::TempFolder folder;
+  auto cluster = start_cluster(bench, folder, false);
   if (!cluster) return std::unexpected(cluster.error());
+  SecuredSide secured;
+  if (bench.tls) {
+    if (auto started = secured.start(bench); !started) return started;
+  }
   // Runners are up, and tasks have proved short.
   if (through_vortex(**cluster, bench.tasks / 4 + 1, kFastest) == 0) {
     return std::unexpected("a run did not end in time");
@@ -147,6 +192,7 @@ std::expected<void, std::string> run_spawn_bench(const SpawnBench& bench) {
     ratios.push_back(ours.back().rate / bare_rate);
     fmt::print("  {:>8} {:>12.0f} {:>14.0f} {:>8.2f}\n", i + 1, bare_rate, ours.back().rate,
                ratios.back());
+    secured.measure_against(ours.back().rate, bench, bare_rate);
   }
   const double cpu = (*cluster)->controller().use().cpu_seconds;
   (*cluster)->stop();
@@ -163,6 +209,7 @@ std::expected<void, std::string> run_spawn_bench(const SpawnBench& bench) {
              R"("ratio":{:.3f}}})"
              "\n",
              bench.tasks, our_rate, bare_rate, ratio);
+  secured.print();
   return {};
 }
 
