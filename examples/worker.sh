@@ -23,7 +23,7 @@ register() { # opens a session and ends any earlier one with this id
     [[ $leaving ]] && exit 0
     pause
   done
-  read -r incarnation lease beat fence < <(jq -r '"\(.incarnation) \(.lease_ms) \(.heartbeat_interval_ms) \(.self_fence_ms)"' <<<"$answer")
+  read -r incarnation lease beat fence session < <(jq -r '"\(.incarnation) \(.lease_ms) \(.heartbeat_interval_ms) \(.self_fence_ms) \(.session)"' <<<"$answer")
   seq=0 ack='{"term":0,"reply":0}' reports='[]' alive=$(now) backoff=100
   say "registered as incarnation $incarnation: lease $lease ms, self-fence $fence ms"
 }
@@ -34,7 +34,7 @@ sync() { # wait in ms: sends what is held and what happened, receives what to do
   [[ $task ]] && held=$(jq -c --argjson p "$(progress)" '[{task, epoch} + $p]' <<<"$work")
   body="{\"incarnation\":$incarnation,\"seq\":$((++seq)),\"ack\":$ack,\"slots\":1,\"held\":$held,
     \"reports\":$reports,\"wait_ms\":$1${leaving:+,\"leaving\":\"$leaving\"}}"
-  status=$(curl "${auth[@]}" -sS -m "$((limit / 1000)).$((limit % 1000 / 100))" -o "$dir/reply" -w '%{http_code}' \
+  status=$(curl "${auth[@]}" -H "Vortex-Session: $session" -sS -m "$((limit / 1000)).$((limit % 1000 / 100))" -o "$dir/reply" -w '%{http_code}' \
     "$url/api/workers/$id/sync" -d @- <<<"$body" 2>"$dir/curl") || status=0
   if [[ $status == 200 ]] && reply=$(jq -c . "$dir/reply"); then
     alive=$sent backoff=100 ack=$(jq -c .mark <<<"$reply")
@@ -44,10 +44,10 @@ sync() { # wait in ms: sends what is held and what happened, receives what to do
     return 0
   fi
   reply='{}'
-  if [[ $status == 409 ]]; then
+  if [[ $status == 40[39] ]]; then
     case $(jq -r .why "$dir/reply") in
       stale_incarnation) say 'a newer worker has this id'; kill_task KILL; exit 3 ;;
-      unknown_worker | session_ended) say 'the session is over'; kill_task KILL; task=''; register; return 1 ;;
+      unknown_worker | session_ended | wrong_session) say 'the session is over'; kill_task KILL; task=''; register; return 1 ;;
     esac
   fi
   pause
@@ -78,8 +78,8 @@ ship_log() { # one chunk; the offset makes it safe to repeat. False: nothing to 
   size=$(stat -c %s "$dir/t/log")
   ((size > shipped)) || return
   ((size - shipped > 1048576)) && size=$((shipped + 1048576)) # the controller accepts at most 4 MiB at once
-  status=$(tail -c +$((shipped + 1)) "$dir/t/log" | head -c $((size - shipped)) | curl "${auth[@]}" -sS -m 2 -o /dev/null -w '%{http_code}' \
-    --data-binary @- "$url/api/tasks/$(field .task)/logs?epoch=$(field .epoch)&offset=$shipped" 2>/dev/null)
+  status=$(tail -c +$((shipped + 1)) "$dir/t/log" | head -c $((size - shipped)) | curl "${auth[@]}" -H "Vortex-Session: $session" -sS -m 2 -o /dev/null \
+    -w '%{http_code}'     --data-binary @- "$url/api/tasks/$(field .task)/logs?epoch=$(field .epoch)&offset=$shipped" 2>/dev/null)
   [[ $status == [24]* ]] && shipped=$size # 4xx: discard it
 }
 
@@ -100,7 +100,8 @@ start_task() { # runs $work in its own process group, without a shell
   local argv vars where missing
   mapfile -d '' -t argv < <(jq -j '.run[]? | . + "\u0000"' <<<"$work")
   mapfile -d '' -t vars < <(jq -j '(.env // {}) + {VORTEX_TASK_ID: .task, VORTEX_EPOCH: .epoch, VORTEX_ATTEMPT: .attempt,
-      VORTEX_TASK: .name, VORTEX_DAG: .dag, VORTEX_RUN_ID: (.task | split("-")[0])}
+      VORTEX_TASK: .name, VORTEX_DAG: .dag, VORTEX_RUN_ID: (.task | split("-")[0]),
+      VORTEX_TOKEN: (.token // "")}
     + (if .map then {VORTEX_MAP_INDEX: .map.index, VORTEX_MAP_ITEM: .map.item} else {} end)
     | to_entries[] | "\(.key)=\(.value)\u0000"' <<<"$work")
   where=$(field .workdir) saved='' shipped=0

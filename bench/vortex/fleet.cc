@@ -69,6 +69,8 @@ asio::awaitable<void> BenchWorker::enroll() {
   call.limit = kCallLimit;
   const auto answer = co_await client_.send(std::move(call));
   if (answer && answer->status < 300) {
+    const auto reply = codec::read_register_reply(answer->body);
+    session_ = reply ? reply->session : std::string();
     enrolled_ = true;
     co_return;
   }
@@ -98,6 +100,7 @@ asio::awaitable<void> BenchWorker::exchange() {
   call.method = net::Method::kPost;
   call.target = target_;
   call.body = codec::write_sync(next_request());
+  call.headers.emplace_back("Vortex-Session", session_);
   call.limit = kCallLimit + config_.wait;
   ++calls_;
   const Instant begin = boot_clock_now();

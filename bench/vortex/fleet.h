@@ -86,6 +86,7 @@ class BenchWorker {
   std::string target_;
   bool enrolled_ = false;
   Incarnation incarnation_;
+  std::string session_;
   std::uint64_t seq_ = 0;
   ReplyMark ack_;
   std::vector<Sent> unacknowledged_;

@@ -203,7 +203,8 @@ void Agent::send_report(Serving& serving) {
                              .channel = call.channel,
                              .call = call.id,
                              .request = std::move(request),
-                             .time_limit = report_time_limit(serving.beat)});
+                             .time_limit = report_time_limit(serving.beat),
+                             .session = serving.session});
 }
 
 // Waits for a report call in flight, never the reverse: so the call that carries reports is always
@@ -225,7 +226,8 @@ void Agent::send_poll(Serving& serving) {
                              .channel = call.channel,
                              .call = call.id,
                              .request = std::move(request),
-                             .time_limit = limit});
+                             .time_limit = limit,
+                             .session = serving.session});
 }
 
 }  // namespace vortex::agent

@@ -71,6 +71,7 @@ struct Serving {
   std::optional<Call> report;
   ReplyMark ack;
   Instant alive_at;        // when the newest call that got a good answer was sent
+  std::string session;     // the secret of this life
   Duration lease_granted;  // with the registration, and what the controller told then
   Duration fence_told;
   Duration beat;                // H, or less when the controller's is

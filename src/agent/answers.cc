@@ -58,6 +58,7 @@ void Agent::on_registered(const Call& call, const RegisterAccepted& accepted) {
   // A session counts its replies from one, so the acknowledgement starts anew as well.
   Serving serving;
   serving.alive_at = call.sent;
+  serving.session = accepted.session;
   serving.lease_granted = accepted.lease;
   serving.fence_told = accepted.self_fence;
   serving.beat = config_.heartbeat_interval;
@@ -75,7 +76,8 @@ void Agent::on_register_refused(const RegisterRefused& refused) {
     REACHED("agent: superseded while out of session");
     return exit(Exit::How::kSuperseded);
   }
-  // The clock that numbers our lives went back, or the answer to an earlier try was lost.
+  // The clock that numbers our lives went back, or the answer to an earlier try was lost and with
+  // it the secret of that life: nobody can go on with it.
   REACHED("agent: refused register raised the incarnation");
   incarnation_ = std::max(refused.current, incarnation_).next();
   if (++raises_ > 1) contact_.hold_back(now_);
@@ -168,6 +170,8 @@ void Agent::on_refusal(Serving& serving, const Call& call, const SyncRefusal& re
       return end_session(true);
     case SyncRefusal::Why::kUnknownWorker:
     case SyncRefusal::Why::kSessionEnded:
+    case SyncRefusal::Why::kNoSession:
+    case SyncRefusal::Why::kWrongSession:
       REACHED("agent: session ended by the controller");
       return end_session(false);
     case SyncRefusal::Why::kOldMessage:

@@ -32,6 +32,8 @@ struct RegisterAccepted {
   Duration lease;
   Duration heartbeat_interval = {};  // H and F of the controller; zero: not told
   Duration self_fence = {};
+  std::string session =
+      {};  // goes with everything that is said in this life; empty: none is needed
 };
 struct RegisterRefused {  // a life of this worker with this or a later incarnation is known
   Incarnation current;
@@ -121,6 +123,7 @@ struct SendSync {
   CallId call;
   SyncRequest request;  // the shell adds worker_clock
   Duration time_limit;  // no answer by then: CallFailed
+  std::string session = {};
 };
 
 // The agent has given this call up: cut it off, its connection may carry another.

@@ -93,12 +93,17 @@ boost::asio::awaitable<std::expected<Caller, Trouble>> Access::admit(const net::
   std::expected<Caller, Trouble> caller = co_await identify(secret);
   if (caller) *who = caller->name;
   if (need == Need::kAnyone) co_return caller ? std::move(*caller) : Caller{};
+  if (caller && caller->attempt) co_return caller;  // the route is judged by its own mark
   if (caller && !may(caller->role, need)) co_return std::unexpected(too_low(*caller, need));
   co_return caller;
 }
 
 boost::asio::awaitable<bool> Access::still_admits(Caller caller) {
   if (policy_.mode == AccessPolicy::Mode::kOpen) co_return true;
+  if (caller.attempt) {
+    const auto held = co_await is_attempt_held(*caller.attempt);
+    co_return !held || *held;
+  }
   const auto is_callers = [&caller](const TokenRow& row) {
     return row.name == caller.name && row.role == caller.role && row.created_at == caller.since &&
            !row.revoked;
@@ -120,18 +125,85 @@ void Access::forget() {
 }
 
 boost::asio::awaitable<std::expected<Caller, Trouble>> Access::identify(std::string_view secret) {
+  if (secret.starts_with(kAttemptTokenPrefix)) co_return co_await identify_attempt(secret);
   const std::string hash = hash_token(secret);
   if (const auto* row = find_token(policy_.fixed, hash)) {
-    co_return Caller{row->name, row->role, row->created_at};
+    co_return Caller{row->name, row->role, row->created_at, row->workers};
   }
   for (const Clock::duration age_max : {Clock::duration(kTrusted), Clock::duration(kUnknown)}) {
     std::expected<KnownPtr, Trouble> table = co_await known(age_max);
     if (!table) co_return std::unexpected(std::move(table.error()));
     if (const auto* row = find_token((*table)->rows, hash)) {
-      co_return Caller{row->name, row->role, row->created_at};
+      co_return Caller{row->name, row->role, row->created_at, row->workers};
     }
   }
   co_return std::unexpected(trouble(Code::kNoToken, "unknown token"));
+}
+
+boost::asio::awaitable<std::expected<bool, Trouble>> Access::is_attempt_held(Attempt attempt) {
+  bool held = false;
+  store::Result<void> found;
+  Backend::Read read = [&](store::Reader& reader) {
+    const auto task = reader.task(attempt.task);
+    if (!task) found = std::unexpected(task.error());
+    if (!task || !*task) return;
+    held = is_held((*task)->row.state) && (*task)->row.epoch == attempt.epoch;
+  };
+  const store::Result<void> done = co_await backend_.read(std::move(read));
+  if (!done) co_return std::unexpected(from_store(done.error()));
+  if (!found) co_return std::unexpected(from_store(found.error()));
+  co_return held;
+}
+
+boost::asio::awaitable<std::expected<Caller, Trouble>> Access::identify_attempt(
+    std::string_view secret) {
+  const std::expected<std::string, Trouble> key = co_await attempt_key();
+  if (!key) co_return std::unexpected(key.error());
+  const auto attempt = read_attempt_token(*key, secret);
+  if (!attempt) co_return std::unexpected(trouble(Code::kNoToken, "unknown token"));
+  const std::expected<bool, Trouble> held = co_await is_attempt_held(*attempt);
+  if (!held) co_return std::unexpected(held.error());
+  if (!*held) {
+    co_return std::unexpected(
+        trouble(Code::kAttemptOver, fmt::format("epoch {} of {} is not held any more",
+                                                attempt->epoch.value, to_text(attempt->task))));
+  }
+  Caller caller;
+  caller.name = "@" + to_text(attempt->task);
+  caller.attempt = attempt;
+  co_return caller;
+}
+
+boost::asio::awaitable<std::expected<std::string, Trouble>> Access::attempt_key() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!attempt_key_.empty()) co_return attempt_key_;
+  }
+  store::Result<std::string> key;
+  Backend::Read read = [&key](store::Reader& reader) { key = reader.attempt_key(); };
+  const store::Result<void> done = co_await backend_.read(std::move(read));
+  if (!done) co_return std::unexpected(from_store(done.error()));
+  if (!key) co_return std::unexpected(from_store(key.error()));
+  const std::scoped_lock lock(mutex_);
+  attempt_key_ = *key;
+  co_return *std::move(key);
+}
+
+bool matches_workers(std::string_view patterns, std::string_view worker) {
+  while (!patterns.empty()) {
+    const std::size_t end = std::min(patterns.find(','), patterns.size());
+    const std::string_view one = patterns.substr(0, end);
+    const bool open_end = one.ends_with('*');
+    if (open_end ? worker.starts_with(one.substr(0, one.size() - 1)) : worker == one) return true;
+    patterns.remove_prefix(std::min(end + 1, patterns.size()));
+  }
+  return false;
+}
+
+std::optional<Trouble> check_bound(const Caller& caller, std::string_view worker) {
+  if (caller.workers.empty() || matches_workers(caller.workers, worker)) return std::nullopt;
+  return trouble(Code::kTokenBound, fmt::format("the token '{}' is bound to {}, not '{}'",
+                                                caller.name, caller.workers, worker));
 }
 
 boost::asio::awaitable<std::expected<Access::KnownPtr, Trouble>> Access::known(

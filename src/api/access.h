@@ -2,9 +2,10 @@
 // Who may do what. Every route names the least it needs; everything else is denied.
 //
 // viewer < submitter < operator < admin. A worker is a kind of its own: it may do what workers do
-// and read what a viewer may; an admin may do everything. Any thread. Tokens are known from the
-// store and read again every few seconds, at once after a change made here, and, at most once a
-// second, when somebody comes with one that is not known.
+// and read what a viewer may; an admin may do everything. The token of an attempt has no role: the
+// routes that it opens, for its own task alone, are marked in their table. Any thread. Tokens are
+// known from the store and read again every few seconds, at once after a change made here, and, at
+// most once a second, when somebody comes with one that is not known.
 
 #include <atomic>
 #include <chrono>
@@ -49,7 +50,14 @@ struct Caller {
   std::string name;          // of its token; empty in open mode and for nobody
   std::optional<Role> role;  // unset: nobody known
   Instant since = {};        // when its token was created
+  std::string workers = {};  // that its token is bound to, as in TokenRow; empty: all
+  // The token is that of an attempt, which is held; it has no role.
+  std::optional<Attempt> attempt = {};
 };
+
+// A token that is bound to workers speaks for no others.
+std::optional<Trouble> check_bound(const Caller& caller, std::string_view worker);
+bool matches_workers(std::string_view patterns, std::string_view worker);
 
 class Access {
  public:
@@ -63,6 +71,8 @@ class Access {
   // Whether the caller's token is still good; what is known of it is at most a second old. For
   // streams, which outlive the check at their start.
   boost::asio::awaitable<bool> still_admits(Caller caller);
+  // Signs the tokens of attempts.
+  boost::asio::awaitable<std::expected<std::string, Trouble>> attempt_key();
   // A token was written: what is known is read again before it is used.
   void forget();
 
@@ -89,13 +99,16 @@ class Access {
   using KnownPtr = std::shared_ptr<const Known>;
 
   boost::asio::awaitable<std::expected<Caller, Trouble>> identify(std::string_view secret);
+  boost::asio::awaitable<std::expected<Caller, Trouble>> identify_attempt(std::string_view secret);
+  boost::asio::awaitable<std::expected<bool, Trouble>> is_attempt_held(Attempt attempt);
   boost::asio::awaitable<std::expected<KnownPtr, Trouble>> known(Clock::duration age_max);
   KnownPtr current() const;
 
   Backend& backend_;
   AccessPolicy policy_;
-  mutable std::mutex mutex_;  // only around the pointer
+  mutable std::mutex mutex_;  // only around what is known
   KnownPtr known_;
+  std::string attempt_key_;  // empty: not read yet
   std::atomic<bool> changing_{false};
 };
 

@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "api/call.h"
+#include "api/secrets.h"
 #include "base/clock.h"
 #include "base/text.h"
 
@@ -53,6 +54,15 @@ std::optional<Trouble> check_query(const Route& route, const net::Request& reque
     return out;
   }
   return std::nullopt;
+}
+
+// The token of an attempt opens the routes that are marked for it, and of those its own task.
+std::optional<Trouble> check_attempt(const Match& match, const Caller& caller) {
+  if (!caller.attempt || match.route->need == Need::kAnyone) return std::nullopt;
+  const bool own = match.route->for_attempts && !match.parameters.empty() &&
+                   parse_task_id(match.parameters.front()) == caller.attempt->task;
+  if (own) return std::nullopt;
+  return trouble(Code::kNotOfAttempt);
 }
 
 constexpr std::uint64_t kSmallBody = 64 * 1024;
@@ -185,6 +195,7 @@ boost::asio::awaitable<Outcome> Api::answer(net::Exchange& exchange, const std::
   trail.target = fmt::format("{}", fmt::join(match.parameters, "/"));
   std::expected<Caller, Trouble> caller = co_await access_.admit(request, route.need, &trail.who);
   if (!caller) co_return std::unexpected(std::move(caller.error()));
+  if (auto wrong = check_attempt(match, *caller)) co_return std::unexpected(*std::move(wrong));
   if (auto wrong = check_type(route, request)) co_return std::unexpected(*std::move(wrong));
   if (auto wrong = check_query(route, request)) co_return std::unexpected(*std::move(wrong));
   if (!exchange.has_body() || request.body.size() > kSmallBody) {
@@ -259,6 +270,20 @@ boost::asio::awaitable<std::optional<Trouble>> Api::receive(net::Exchange& excha
   }
   if (request.body.size() <= most) co_return std::nullopt;
   co_return trouble(Code::kTooLarge, fmt::format("the body is larger than {} bytes", most));
+}
+
+std::string Call::session_hash() const {
+  const auto secret = net::find_header(request().headers, "Vortex-Session");
+  return secret && !secret->empty() ? hash_token(*secret) : std::string();
+}
+
+store::Result<std::optional<Trouble>> check_session(store::Reader& reader, const WorkerId& worker,
+                                                    const std::string& presented) {
+  const auto found = reader.worker(worker);
+  if (!found) return std::unexpected(found.error());
+  if (!*found) return trouble(Code::kRegisterFirst, worker.text);
+  if (same_hash((*found)->row.session_hash, presented)) return std::nullopt;
+  return trouble(presented.empty() ? Code::kNoSession : Code::kWrongSession);
 }
 
 std::string client_of(const Call& call) { return client_name(call.caller, call.request()); }

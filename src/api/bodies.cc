@@ -226,6 +226,8 @@ constexpr codec::Field<core::LifecycleEntry> kEntryFields[] = {
      [](Reading& in, NodeIx node, core::LifecycleEntry& out) {
        codec::read_number(in, node, out.incarnation.value, 0, kNumberMax);
      }},
+    {"session",
+     [](Reading& in, NodeIx node, core::LifecycleEntry& out) { read_name(in, node, out.session); }},
     {"at",
      [](Reading& in, NodeIx node, core::LifecycleEntry& out) {
        std::string at;
@@ -283,9 +285,35 @@ void read_plain_name(Reading& in, NodeIx node, T& out) {
 
 void read_role(Reading& in, NodeIx node, TokenBody& out) { codec::read_word(in, node, out.role); }
 
+constexpr std::size_t kBoundMax = 100;
+constexpr std::size_t kBoundBytesMax = 200;
+
+// An id, or the start of ids and a '*'.
+bool is_worker_pattern(std::string_view text) {
+  const std::string_view id = text.ends_with('*') ? text.substr(0, text.size() - 1) : text;
+  const auto plain = [](char c) {
+    return static_cast<unsigned char>(c) > ' ' && c != '*' && c != ',' && c != '/' && c != '\x7f';
+  };
+  return !text.empty() && text.size() <= kBoundBytesMax && std::ranges::all_of(id, plain);
+}
+
+void read_bound_workers(Reading& in, NodeIx node, TokenBody& out) {
+  std::vector<std::string> patterns;
+  codec::read_texts(in, node, patterns);
+  if (patterns.size() > kBoundMax) return in.problem(node, "at most 100 workers");
+  for (const std::string& pattern : patterns) {
+    if (!is_worker_pattern(pattern)) {
+      return in.problem(node, "'" + pattern + "' is not a worker id",
+                        "write an id such as gpu-1, or the start of ids and *, such as gpu-*");
+    }
+    out.workers += (out.workers.empty() ? "" : ",") + pattern;
+  }
+}
+
 constexpr codec::Field<TokenBody> kTokenFields[] = {
     {"name", read_plain_name<TokenBody>, Presence::kRequired},
     {"role", read_role, Presence::kRequired},
+    {"workers", read_bound_workers},
 };
 
 void read_web_address(Reading& in, NodeIx node, WebhookBody& out) {

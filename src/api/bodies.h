@@ -60,6 +60,7 @@ codec::Decoded<LifecycleBody> read_lifecycle(std::string_view json);
 struct TokenBody {
   std::string name;
   Role role = Role::kViewer;
+  std::string workers;  // as in TokenRow
 };
 codec::Decoded<TokenBody> read_token_request(std::string_view json);
 

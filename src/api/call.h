@@ -55,7 +55,15 @@ struct Call {
   RunId run(std::size_t at = 0) const { return parse_run_id(path[at]).value_or(RunId{}); }
   TaskId task(std::size_t at = 0) const { return parse_task_id(path[at]).value_or(TaskId{}); }
   std::string text(std::size_t at = 0) const { return std::string(path[at]); }
+
+  // Hash of the secret of a worker's life that came with the request; empty: none.
+  std::string session_hash() const;
 };
+
+// Whether that is the session of this worker's present life; the Trouble if not. For what is
+// written beside the core.
+store::Result<std::optional<Trouble>> check_session(store::Reader& reader, const WorkerId& worker,
+                                                    const std::string& presented);
 
 inline net::Response json_answer(std::string body, int status = 200) {
   body += '\n';

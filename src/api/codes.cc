@@ -169,6 +169,25 @@ constexpr std::array<CodeInfo, kCodes> kTable{{
     {Code::kNoCertificate, "VX-AUTH-020", 403, "Workers need a client certificate",
      "pass one that the CA of controller.tls_client_ca_file has signed, with --cert-file and "
      "--key-file"},
+    {Code::kNoSession, "VX-WORKER-008", 403,
+     "The worker's session is missing: this worker is older than the controller",
+     "upgrade the worker; your own workers send the `session` of their registration as the header "
+     "Vortex-Session"},
+    {Code::kWrongSession, "VX-WORKER-009", 403, "This is not the worker's session",
+     "nothing was changed; only the process that registered knows its session. Kill everything and "
+     "register with a higher incarnation"},
+    {Code::kWorkerTaken, "VX-WORKER-010", 409,
+     "The worker is present and was registered with another token",
+     "use that token or another worker id, wait until the worker is gone, or end it with `vortex "
+     "workers reset`"},
+    {Code::kTokenBound, "VX-AUTH-008", 403, "The token is bound to other workers",
+     "use a worker id that matches, or create a token with `vortex tokens create NAME --role "
+     "worker "
+     "--worker ID`"},
+    {Code::kAttemptOver, "VX-AUTH-009", 401, "The attempt of this token has ended",
+     "stop working on it: there is a newer attempt, or the task has ended"},
+    {Code::kNotOfAttempt, "VX-AUTH-010", 403, "The token of an attempt does not allow this",
+     "it allows a task to check its fence and to read itself, its output and its checkpoint"},
 }};
 
 constexpr bool in_order() {

@@ -93,6 +93,12 @@ enum class Code : std::uint8_t {
   kOtherMasterKey,
   kNotPrivate,
   kNoCertificate,
+  kNoSession,
+  kWrongSession,
+  kWorkerTaken,
+  kTokenBound,
+  kAttemptOver,
+  kNotOfAttempt,
   kCount,
 };
 

@@ -6,6 +6,7 @@
 // time, so that nobody's heartbeat waits for them.
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -72,6 +73,8 @@ Expected<Said> read_said(const Call& call) {
   }
   said.by.incarnation = {*incarnation};
   said.by.attempt = {call.task(), {*epoch}};
+  said.by.session = call.session_hash();
+  if (auto bound = check_bound(call.caller, said.by.worker.text)) return std::unexpected(*bound);
   return said;
 }
 
@@ -90,6 +93,27 @@ store::Result<bool> is_held_by(store::Reader& reader, const core::CheckpointClai
          row.incarnation == by.incarnation;
 }
 
+// What is checked before a piece is written, and the piece as the disk gets it.
+struct Checked {
+  bool held = false;
+  std::optional<Trouble> stranger = {};  // it does not come from the holder
+  std::uint64_t stored = 0;
+  std::string packed = {};
+};
+
+// Held, and said by its holder.
+store::Result<Checked> check_holder(store::Reader& reader, const core::CheckpointClaim& by) {
+  Checked checked;
+  const auto held = is_held_by(reader, by);
+  if (!held) return std::unexpected(held.error());
+  checked.held = *held;
+  if (!*held) return checked;
+  auto stranger = check_session(reader, by.worker, by.session);
+  if (!stranger) return std::unexpected(stranger.error());
+  checked.stranger = *std::move(stranger);
+  return checked;
+}
+
 Handled ask_fenced(Call& call, core::Command command, const core::CheckpointClaim& by) {
   auto done = co_await ask<core::Done>(call.backend, std::move(command));
   if (done) co_return empty_answer();
@@ -97,20 +121,11 @@ Handled ask_fenced(Call& call, core::Command command, const core::CheckpointClai
   co_return std::unexpected(std::move(done.error()));
 }
 
-// What is checked before a piece is written, and the piece as the disk gets it.
-struct Checked {
-  bool held = false;
-  std::uint64_t stored = 0;
-  std::string packed;
-};
-
 store::Result<Checked> check_piece(store::Reader& reader, const Said& said,
                                    const std::string& bytes) {
-  Checked checked;
-  const auto held = is_held_by(reader, said.by);
-  if (!held) return std::unexpected(held.error());
-  checked.held = *held;
-  if (!*held) return checked;
+  auto holder = check_holder(reader, said.by);
+  if (!holder || !holder->held || holder->stranger) return holder;
+  Checked checked = *std::move(holder);
   const auto there = reader.checkpoint({said.by.attempt.task, said.upload, said.offset});
   if (!there) return std::unexpected(there.error());
   checked.stored = there->stored;
@@ -139,9 +154,10 @@ Handled begin_checkpoint(Call& call) {
                                              said->bytes, said->reason, bytes_max)));
   }
   const auto held = co_await fetch(
-      call.backend, [&](store::Reader& reader) { return is_held_by(reader, said->by); });
+      call.backend, [&](store::Reader& reader) { return check_holder(reader, said->by); });
   if (!held) co_return std::unexpected(held.error());
-  if (!*held) co_return std::unexpected(not_held(said->by));
+  if (!held->held) co_return std::unexpected(not_held(said->by));
+  if (held->stranger) co_return std::unexpected(*held->stranger);
   const std::uint64_t upload = next_upload(call.backend.now());
   co_return json_answer(object_json([&](JsonWriter& json) {
     json.begin_object().field("upload", upload).field("piece_bytes_max", kPieceBytesMax);
@@ -174,6 +190,7 @@ Handled write_checkpoint_piece(Call& call) {
       call.backend, [&](store::Reader& reader) { return check_piece(reader, *said, bytes); });
   if (!checked) co_return std::unexpected(std::move(checked.error()));
   if (!checked->held) co_return std::unexpected(not_held(said->by));
+  if (checked->stranger) co_return std::unexpected(*checked->stranger);
   if (said->offset > checked->stored) {
     co_return std::unexpected(
         trouble(Code::kLogGap, fmt::format("{} bytes have arrived, but the piece starts at {}",
@@ -203,6 +220,24 @@ Handled keep_checkpoint(Call& call) {
   co_return co_await ask_fenced(call, std::move(keep), said->by);
 }
 
+namespace {
+
+// The attempt itself, or the worker that holds it, may read what earlier attempts have saved.
+store::Result<std::optional<Trouble>> check_reader(store::Reader& reader, const Call& call,
+                                                   TaskId id) {
+  if (call.caller.attempt) return std::nullopt;
+  const auto task = reader.task(id);
+  if (!task) return std::unexpected(task.error());
+  if (!*task || !is_held((*task)->row.state)) {
+    return trouble(Code::kNoSuchCheckpoint, to_text(id));
+  }
+  const WorkerId& worker = (*task)->row.worker;
+  if (auto bound = check_bound(call.caller, worker.text)) return bound;
+  return check_session(reader, worker, call.session_hash());
+}
+
+}  // namespace
+
 Handled read_checkpoint(Call& call) {
   QueryReader query(call.request().query);
   const auto upload = query.number("upload");
@@ -210,6 +245,10 @@ Handled read_checkpoint(Call& call) {
   if (query.trouble()) co_return std::unexpected(*query.trouble());
   if (!upload) co_return std::unexpected(trouble(Code::kBadQuery, "upload is required"));
   const TaskId task = call.task();
+  auto stranger = co_await fetch(
+      call.backend, [&](store::Reader& reader) { return check_reader(reader, call, task); });
+  if (!stranger) co_return std::unexpected(std::move(stranger.error()));
+  if (*stranger) co_return std::unexpected(**stranger);
   auto text = co_await fetch(call.backend, [&](store::Reader& reader) {
     return reader.checkpoint({task, *upload, offset});
   });

@@ -1,4 +1,6 @@
 // The output of attempts: read by pages, followed while it grows, and taken from workers.
+#include <algorithm>
+#include <optional>
 #include <ranges>
 #include <utility>
 
@@ -48,6 +50,13 @@ Expected<LogsWanted> read_wanted(const Call& call) {
     wanted.tail = static_cast<std::uint32_t>(query.number("tail", {0, 1, kReadBounds.max}));
   }
   if (query.trouble()) return std::unexpected(*query.trouble());
+  if (const auto& own = call.caller.attempt) {
+    // An attempt reads its own output, not that of the ones before it.
+    if (wanted.number || wanted.epoch.value_or(own->epoch.value) != own->epoch.value) {
+      return std::unexpected(trouble(Code::kNotOfAttempt));
+    }
+    wanted.epoch = own->epoch.value;
+  }
   return wanted;
 }
 
@@ -220,34 +229,57 @@ namespace {
 struct LogEnd {
   bool wanted = false;  // it is the task's latest attempt
   std::uint64_t size = 0;
+  WorkerId worker = {};                  // that it was assigned to
+  std::optional<Trouble> stranger = {};  // the output does not come from that worker
+};
+
+// The output of an attempt, and whose word that is.
+struct LogClaim {
+  Attempt attempt;
+  std::string session;  // hash; empty: none
 };
 
 // The latest attempt's output is taken also when it has ended: what it wrote while no controller
 // could be reached still counts. An older one was given up, and so is what it has to say.
-store::Result<LogEnd> find_log_end(store::Reader& reader, const Attempt& attempt) {
+store::Result<LogEnd> find_log_end(store::Reader& reader, const LogClaim& claim) {
+  const Attempt& attempt = claim.attempt;
   const auto task = reader.task(attempt.task);
   if (!task) return std::unexpected(task.error());
   if (!*task) return LogEnd{};
   const TaskRow& row = (*task)->row;
   const bool ran = is_held(row.state) || (is_final(row.state) && row.counters.attempts > 0);
   if (!ran || row.epoch != attempt.epoch) return LogEnd{};
+  LogEnd end{true, 0, row.worker, {}};
+  if (is_final(row.state)) {
+    const auto ended = reader.attempts(attempt.task);
+    if (!ended) return std::unexpected(ended.error());
+    const auto own = std::ranges::find(*ended, attempt, &AttemptRow::attempt);
+    if (own != ended->end()) end.worker = own->worker;
+  }
+  auto stranger = check_session(reader, end.worker, claim.session);
+  if (!stranger) return std::unexpected(stranger.error());
+  end.stranger = *std::move(stranger);
   const auto log = reader.log({attempt, 0, 0, false});
   if (!log) return std::unexpected(log.error());
-  return LogEnd{true, log->size};
+  end.size = log->size;
+  return end;
 }
 
 // Output is taken in order: a piece that begins behind the end of what is there is refused here,
 // because in the store it would spoil the commit that it shares with others.
 boost::asio::awaitable<std::optional<Trouble>> check_place(Call& call, const Attempt& attempt,
                                                            std::uint64_t offset) {
+  const LogClaim claim{attempt, call.session_hash()};
   const auto place = co_await fetch(
-      call.backend, [&](store::Reader& reader) { return find_log_end(reader, attempt); });
+      call.backend, [&](store::Reader& reader) { return find_log_end(reader, claim); });
   if (!place) co_return place.error();
   if (!place->wanted) {
     co_return trouble(Code::kAttemptNotHeld,
                       fmt::format("epoch {} is not the latest attempt at {}", attempt.epoch.value,
                                   to_text(attempt.task)));
   }
+  if (auto bound = check_bound(call.caller, place->worker.text)) co_return bound;
+  if (place->stranger) co_return place->stranger;
   if (offset <= place->size) co_return std::nullopt;
   co_return trouble(Code::kLogGap, fmt::format("{} bytes have arrived, but the piece starts at {}",
                                                place->size, offset));

@@ -318,6 +318,10 @@ Handled create_token(Call& call) {
   auto body = co_await read_body(call, read_token_request);
   if (!body) co_return std::unexpected(std::move(body.error()));
   call.subject = body->name;
+  if (!body->workers.empty() && body->role != Role::kWorker) {
+    co_return std::unexpected(
+        trouble(Code::kBadBody, "only tokens with the role worker can be bound to workers"));
+  }
   const auto change = call.access.begin_change();
   if (!change) co_return std::unexpected(changing());
   auto rows = co_await read_token_rows(call);
@@ -328,8 +332,8 @@ Handled create_token(Call& call) {
     }
   }
   const std::string secret = mint_token();
-  const TokenRow row{std::move(body->name), body->role, hash_token(secret), call.backend.now(),
-                     false};
+  const TokenRow row{std::move(body->name), body->role, hash_token(secret),
+                     call.backend.now(),    false,      std::move(body->workers)};
   const Expected<void> written = co_await write_row(call, row);
   if (!written) co_return std::unexpected(written.error());
   net::Response response =

@@ -183,6 +183,8 @@ Handled check_fence(Call& call) {
   if (query.trouble()) co_return std::unexpected(*query.trouble());
   if (!epoch) co_return std::unexpected(trouble(Code::kBadQuery, "epoch is required"));
   const TaskId id = call.task();
+  const auto& own = call.caller.attempt;
+  if (own && own->epoch.value != *epoch) co_return std::unexpected(trouble(Code::kNotOfAttempt));
   core::Command command = core::CheckAttempt{{}, {id, {*epoch}}};
   auto held = co_await ask<core::Done>(call.backend, std::move(command));
   if (!held) {

@@ -11,6 +11,7 @@
 #include "api/bodies.h"
 #include "api/handlers.h"
 #include "api/query.h"
+#include "api/secrets.h"
 #include "api/vault/hand_over.h"
 #include "api/views.h"
 #include "base/networks.h"
@@ -116,14 +117,26 @@ Handled register_worker(Call& call) {
   if (auto wrong = check_address(call, body->info.address)) {
     co_return std::unexpected(*std::move(wrong));
   }
+  if (auto bound = check_bound(call.caller, body->info.id.text)) {
+    co_return std::unexpected(*std::move(bound));
+  }
+  const std::string secret = mint_session();
   core::RegisterWorker registration;
   registration.info = std::move(body->info);
   registration.incarnation = body->incarnation;
+  registration.session_hash = hash_token(secret);
+  registration.presented = call.session_hash();
+  registration.registered_by = call.caller.name;
+  registration.may_replace = call.caller.role == Role::kAdmin;
   core::Command command = std::move(registration);
   auto session = co_await ask<core::Registered>(call.backend, std::move(command));
   if (!session) co_return std::unexpected(std::move(session.error()));
-  const codec::RegisterReply reply{session->term, session->incarnation, session->lease,
-                                   session->heartbeat_interval, session->self_fence};
+  // Who asks again has shown the secret that it keeps.
+  const auto shown = net::find_header(call.request().headers, "Vortex-Session");
+  const codec::RegisterReply reply{
+      session->term,       session->incarnation,
+      session->lease,      session->heartbeat_interval,
+      session->self_fence, session->repeated ? std::string(shown.value_or("")) : secret};
   co_return json_answer(codec::write_register_reply(reply));
 }
 
@@ -215,6 +228,17 @@ boost::asio::awaitable<std::optional<Trouble>> resolve_commands(Call& call, Sync
   co_return std::nullopt;
 }
 
+// Each attempt gets a token of its own.
+boost::asio::awaitable<std::optional<Trouble>> sign_assignments(Call& call, SyncReply& reply) {
+  if (reply.assignments.empty()) co_return std::nullopt;
+  const auto key = co_await call.access.attempt_key();
+  if (!key) co_return key.error();
+  for (Assignment& assignment : reply.assignments) {
+    assignment.token = attempt_token(*key, assignment.attempt);
+  }
+  co_return std::nullopt;
+}
+
 // An answer leaves only after the core knows what it does not carry.
 Handled answer_sync(Call& call, SyncReply& reply) {
   core::Unsent unsent{{}, WorkerId(call.path[0]), reply.mark};
@@ -226,6 +250,7 @@ Handled answer_sync(Call& call, SyncReply& reply) {
   if (auto wrong = co_await note_uses(call, reply, unsent, std::move(uses))) {
     co_return std::unexpected(*wrong);
   }
+  if (auto wrong = co_await sign_assignments(call, reply)) co_return std::unexpected(*wrong);
   codec::WrittenReply written = codec::write_bounded_reply(reply);
   for (std::size_t i = written.assignments; i < reply.assignments.size(); ++i) {
     unsent.left_out.push_back(reply.assignments[i].attempt);
@@ -243,6 +268,7 @@ Handled answer_sync(Call& call, SyncReply& reply) {
 
 // The hot path: one call carries everything, and waits parked in the core.
 Handled sync_worker(Call& call) {
+  if (auto bound = check_bound(call.caller, call.path[0])) co_return std::unexpected(*bound);
   const auto read = [&call](std::string_view json) {
     return codec::read_sync(json, WorkerId(call.path[0]));
   };
@@ -251,6 +277,7 @@ Handled sync_worker(Call& call) {
   call.exchange.drop_body();  // a parked call keeps no text
   core::Sync sync;
   sync.body = *std::move(body);
+  sync.session = call.session_hash();
   net::Exchange& exchange = call.exchange;
   std::function<boost::asio::awaitable<void>()> closed = [&exchange] { return exchange.closed(); };
   Asked<core::ReplyBody> reply = co_await call.backend.ask_sync(std::move(sync), std::move(closed));
@@ -268,6 +295,7 @@ Handled sync_worker(Call& call) {
 }
 
 Handled worker_exited(Call& call) {
+  if (auto bound = check_bound(call.caller, call.path[0])) co_return std::unexpected(*bound);
   auto body = co_await read_body(call, read_exited);
   if (!body) co_return std::unexpected(std::move(body.error()));
   core::Command command = core::WorkerExited{{},
@@ -275,7 +303,8 @@ Handled worker_exited(Call& call) {
                                              body->incarnation,
                                              std::move(body->started),
                                              std::move(body->incarnations),
-                                             body->how};
+                                             body->how,
+                                             call.session_hash()};
   auto done = co_await ask<core::Done>(call.backend, std::move(command));
   if (!done) co_return std::unexpected(std::move(done.error()));
   co_return empty_answer();
@@ -287,6 +316,12 @@ Handled supervisor_events(Call& call) {
   const LineRule rule{.bytes_min = 1, .bytes_max = kSupervisorBytesMax};
   if (auto wrong = complain_of_line("supervisor", call.path[0], rule)) {
     co_return std::unexpected(trouble(Code::kBadBody, *std::move(wrong)));
+  }
+  for (core::LifecycleEntry& entry : body->entries) {
+    if (auto bound = check_bound(call.caller, entry.worker.text)) {
+      co_return std::unexpected(*std::move(bound));
+    }
+    if (!entry.session.empty()) entry.session = hash_token(entry.session);
   }
   core::TellLifecycle told;
   told.supervisor = body->machine + "/" + call.text();

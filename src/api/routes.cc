@@ -112,15 +112,16 @@ constexpr Route kWorkRoutes[] = {
          kRunEvents),
 
     with(get("/api/tasks", "list_tasks", "Tasks", "TaskList", list_tasks), kTasks),
-    get("/api/tasks/{task}", "get_task", "Show a task with its definition and outputs",
-        "TaskDetail", get_task),
+    for_attempts(get("/api/tasks/{task}", "get_task", "Show a task with its definition and outputs",
+                     "TaskDetail", get_task)),
     get("/api/tasks/{task}/attempts", "list_attempts", "List the attempts of a task", "AttemptList",
         list_attempts),
-    with(text(get("/api/tasks/{task}/logs", "get_log",
-                  "Read the output of an attempt as text, or with Accept: application/json as an "
-                  "object; X-Vortex-Log-Offset, -Next and -Size say which part",
-                  "Log", get_log)),
-         kReadLog),
+    for_attempts(
+        with(text(get("/api/tasks/{task}/logs", "get_log",
+                      "Read the output of an attempt as text, or with Accept: application/json as "
+                      "an object; X-Vortex-Log-Offset, -Next and -Size say which part",
+                      "Log", get_log)),
+             kReadLog)),
     quiet(
         with(raw(post("/api/tasks/{task}/logs", Need::kWorker, "write_log",
                       "Add output of an attempt; 409 if it is not the latest one", {}, write_log)),
@@ -142,23 +143,25 @@ constexpr Route kWorkRoutes[] = {
         nothing(post("/api/tasks/{task}/checkpoint/keep", Need::kWorker, "keep_checkpoint",
                      "Finish the upload and make it the task's checkpoint", {}, keep_checkpoint)),
         kHolder)),
-    with(bytes(as(post("/api/tasks/{task}/checkpoint", Need::kWorker, "read_checkpoint",
-                       "Read one piece of a checkpoint; the next one starts where it ends", {},
-                       read_checkpoint),
-                  Method::kGet)),
-         kPiece),
+    for_attempts(
+        with(bytes(as(post("/api/tasks/{task}/checkpoint", Need::kWorker, "read_checkpoint",
+                           "Read one piece of a checkpoint; the next one starts where it ends", {},
+                           read_checkpoint),
+                      Method::kGet)),
+             kPiece)),
     get("/api/tasks/{task}/explain", "explain_task",
         "Explain the state of a task and what it is waiting for", "Explanation", explain_task),
     post("/api/tasks/{task}/retry", Need::kOperator, "retry_task",
          "Retry a failed task, and the tasks skipped because of it", "Task", retry_task),
     post("/api/tasks/{task}/cancel", Need::kOperator, "cancel_task", "Cancel a task", "Task",
          cancel_task),
-    with(as(post("/api/tasks/{task}/fence", Need::kWorker, "check_fence",
-                 "Check before an irreversible step that the attempt still holds its task: 200, "
-                 "otherwise 409",
-                 "Fence", check_fence),
-            Method::kGet),
-         kFenceQuery),
+    for_attempts(
+        with(as(post("/api/tasks/{task}/fence", Need::kWorker, "check_fence",
+                     "Check before an irreversible step that the attempt still holds its task: "
+                     "200, otherwise 409",
+                     "Fence", check_fence),
+                Method::kGet),
+             kFenceQuery)),
 
     with(get("/api/dead-letters", "list_dead_letters", "List dead letters, newest first",
              "DeadLetterList", list_dead_letters),

@@ -43,6 +43,7 @@ struct Route {
   std::string_view answer_schema = {};  // empty: text, or nothing
   Handled (*handle)(Call&) = nullptr;
   bool quiet = false;  // everyday traffic of workers: only refusals are audited
+  bool for_attempts = false;  // its task may be asked for with the token of its attempt
 };
 
 std::span<const Route> all_routes();
@@ -129,6 +130,11 @@ constexpr Route raw(Route route) {
 
 constexpr Route quiet(Route route) {
   route.quiet = true;
+  return route;
+}
+
+constexpr Route for_attempts(Route route) {
+  route.for_attempts = true;
   return route;
 }
 

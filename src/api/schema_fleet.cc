@@ -89,6 +89,7 @@ constexpr Field kRegisterReply[] = {
     integer("heartbeat_interval_ms", "H: maximum time between two calls"),
     optional(integer("self_fence_ms",
                      "F: kill all tasks if the last acknowledged call was sent this long ago")),
+    text("session", "secret of this incarnation; send it as the header Vortex-Session"),
 };
 constexpr Field kMark[] = {integer("term", "term of the leader"),
                            integer("reply", "number of the reply")};
@@ -128,6 +129,7 @@ constexpr Field kSync[] = {
     optional(integer("worker_clock_us", "its wall clock, for display only")),
 };
 constexpr Field kAssignment[] = {
+    text("token", "token of this attempt, for its task: VORTEX_TOKEN"),
     text("task", "id of the task"),
     integer("epoch", "the fence of this attempt"),
     integer("attempt", "number of the attempt, starting at 1"),

@@ -137,6 +137,8 @@ constexpr Field kNewToken[] = {text("secret", "shown only once; only its hash is
 constexpr Field kTokenRequest[] = {
     text("name", "1 to 100 characters"),
     one_of("role", words_of<Role>(), "what it may do"),
+    optional(texts("workers",
+                   "for the role worker: ids it may act for, exact or ending with *; absent: any")),
 };
 
 constexpr Field kAuditPage[] = {

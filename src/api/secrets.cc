@@ -1,6 +1,7 @@
 #include "api/secrets.h"
 
 #include <array>
+#include <charconv>
 
 #include <sodium.h>
 
@@ -25,15 +26,65 @@ constexpr std::size_t kHashBytes = 32;
 
 }  // namespace
 
-std::string mint_token() {
+namespace {
+
+constexpr int kBase64 = sodium_base64_VARIANT_URLSAFE_NO_PADDING;
+
+std::string mint(std::string_view prefix) {
   sodium_ready();
   std::array<unsigned char, kSecretBytes> secret{};
   randombytes_buf(secret.data(), secret.size());
-  constexpr int kVariant = sodium_base64_VARIANT_URLSAFE_NO_PADDING;
   std::array<char, 64> text{};
-  sodium_bin2base64(text.data(), text.size(), secret.data(), secret.size(), kVariant);
+  sodium_bin2base64(text.data(), text.size(), secret.data(), secret.size(), kBase64);
   sodium_memzero(secret.data(), secret.size());
-  return "vx_" + std::string(text.data());
+  return std::string(prefix) + text.data();
+}
+
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes are bytes to the library.
+const unsigned char* raw(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+
+// Of what stands before the last dot. The key is text of 64 bytes, which the hash takes whole.
+std::string mac_of(std::string_view key, std::string_view named) {
+  sodium_ready();
+  VX_ASSERT(key.size() >= crypto_generichash_KEYBYTES_MIN &&
+            key.size() <= crypto_generichash_KEYBYTES_MAX);
+  const std::string message = "vortex attempt 1 " + std::string(named);
+  std::array<unsigned char, kHashBytes> mac{};
+  crypto_generichash(mac.data(), mac.size(), raw(message), message.size(), raw(key), key.size());
+  std::array<char, 64> text{};
+  sodium_bin2base64(text.data(), text.size(), mac.data(), mac.size(), kBase64);
+  return text.data();
+}
+
+}  // namespace
+
+std::string mint_token() { return mint("vx_"); }
+std::string mint_session() { return mint("vxs_"); }
+
+std::string attempt_token(std::string_view key, const Attempt& attempt) {
+  const std::string named = to_text(attempt.task) + "." + std::to_string(attempt.epoch.value);
+  return std::string(kAttemptTokenPrefix) + named + "." + mac_of(key, named);
+}
+
+std::optional<Attempt> read_attempt_token(std::string_view key, std::string_view token) {
+  if (!token.starts_with(kAttemptTokenPrefix)) return std::nullopt;
+  token.remove_prefix(kAttemptTokenPrefix.size());
+  const std::size_t mac_at = token.rfind('.');
+  if (mac_at == token.npos) return std::nullopt;
+  const std::string_view named = token.substr(0, mac_at);
+  if (!same_hash(mac_of(key, named), token.substr(mac_at + 1))) return std::nullopt;
+  // We wrote what follows.
+  const std::size_t epoch_at = named.rfind('.');
+  if (epoch_at == named.npos) return std::nullopt;
+  const auto task = parse_task_id(named.substr(0, epoch_at));
+  Attempt attempt;
+  const auto [end, fault] = std::from_chars(named.data() + epoch_at + 1,
+                                            named.data() + named.size(), attempt.epoch.value);
+  if (!task || fault != std::errc() || end != named.data() + named.size()) return std::nullopt;
+  attempt.task = *task;
+  return attempt;
 }
 
 std::string hash_token(std::string_view secret) {

@@ -1,12 +1,15 @@
 #pragma once
-// What is secret: access tokens and the keys of webhooks. How they are made, the only form in which
-// they are kept, and how a message is signed.
+// What is secret: access tokens, sessions of workers, tokens of attempts, keys of webhooks. How
+// they are made, the only form in which they are kept, and how a message is signed.
 //
 // Random bits come from libsodium; without them there are no secrets and the process ends. Hashes
 // are on disk: append-only. Any thread.
 
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "model/sync.h"
 
 namespace vortex::api {
 
@@ -16,10 +19,20 @@ namespace vortex::api {
 // has full entropy, a plain fast hash cannot be searched. Append-only: hashes are on disk.
 
 std::string mint_token();
+// The secret of one life of a worker: `vxs_` and as many bits. Kept in the same form.
+std::string mint_session();
 // In hexadecimal.
 std::string hash_token(std::string_view secret);
 // Takes the same time wherever the two differ.
 bool same_hash(std::string_view a, std::string_view b);
+
+// The token of one attempt: `vxa_`, the task, the epoch, and a MAC of both under the key of the
+// cluster. Nothing is stored of it, and every controller of the cluster knows it.
+
+inline constexpr std::string_view kAttemptTokenPrefix = "vxa_";
+std::string attempt_token(std::string_view key, const Attempt& attempt);
+// What it was made for. Unset: it was not made with this key.
+std::optional<Attempt> read_attempt_token(std::string_view key, std::string_view token);
 
 // The secret of a webhook and the signature it makes, in the form of Standard Webhooks 1.0: the
 // receiver can tell that a message is ours, whole, and recent. Pure but for the random bits.

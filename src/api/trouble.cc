@@ -70,6 +70,12 @@ Code code_of(core::RefusalKind kind) {
       return Code::kImpossible;
     case core::RefusalKind::kOverQuota:
       return Code::kOverQuota;
+    case core::RefusalKind::kNoSession:
+      return Code::kNoSession;
+    case core::RefusalKind::kWrongSession:
+      return Code::kWrongSession;
+    case core::RefusalKind::kWorkerTaken:
+      return Code::kWorkerTaken;
   }
   return Code::kInternal;
 }
@@ -86,6 +92,10 @@ Code code_of(SyncRefusal::Why why) {
       return Code::kOldMessage;
     case SyncRefusal::Why::kMalformed:
       return Code::kBadSync;
+    case SyncRefusal::Why::kNoSession:
+      return Code::kNoSession;
+    case SyncRefusal::Why::kWrongSession:
+      return Code::kWrongSession;
   }
   return Code::kInternal;
 }

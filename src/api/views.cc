@@ -430,21 +430,28 @@ const Shape<LeaseShown>& lease_grant_shape() {
   return shape;
 }
 
-const Shape<TokenRow>& token_shape() {
-  static const auto shape = Shape<TokenRow>().record<TokenRow>();
-  return shape;
-}
-
-void write_kinds(JsonWriter& json, const WebhookRow& row) {
+// What stands between commas, as a list.
+void write_split(JsonWriter& json, std::string_view all) {
   json.begin_array();
-  std::string_view kinds = row.kinds;
-  while (!kinds.empty()) {
-    const std::size_t end = std::min(kinds.find(','), kinds.size());
-    json.text(kinds.substr(0, end));
-    kinds.remove_prefix(std::min(end + 1, kinds.size()));
+  while (!all.empty()) {
+    const std::size_t end = std::min(all.find(','), all.size());
+    json.text(all.substr(0, end));
+    all.remove_prefix(std::min(end + 1, all.size()));
   }
   json.end_array();
 }
+
+const Shape<TokenRow>& token_shape() {
+  static const auto shape =
+      Shape<TokenRow>()
+          .record<TokenRow>("role")
+          .shows(texts("workers", "worker ids it may act for, exact or ending with *; empty: any"),
+                 [](JsonWriter& json, const TokenRow& row) { write_split(json, row.workers); })
+          .record<TokenRow>();
+  return shape;
+}
+
+void write_kinds(JsonWriter& json, const WebhookRow& row) { write_split(json, row.kinds); }
 
 const Shape<WebhookRow>& webhook_shape() {
   static const auto shape = Shape<WebhookRow>()

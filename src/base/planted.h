@@ -43,6 +43,7 @@ enum class PlantedBug : std::uint8_t {
   kAnswerAfterSteppingDown,
   kBatchHandedOverTwice,
   kStopDropsGathered,
+  kSessionNotChecked,
   kCount,
 };
 
@@ -79,6 +80,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(PlantedBu
         "answer after stepping down",
         "batch handed over twice",
         "stop drops what was gathered",
+        "session not checked",
     };
 
 #ifdef VX_PLANTED_BUGS

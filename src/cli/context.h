@@ -48,6 +48,7 @@ struct Context {
   std::string ca_file;                 // --ca-file; empty: what the system trusts
   std::string cert_file;               // --cert-file and --key-file: who we are
   std::string key_file;
+  std::string token;  // from the environment of a task; preferred to the file
   Output output = Output::kTable;
   ColorMode color = ColorMode::kAuto;
   Duration timeout = seconds(30);          // of one call to a controller, retries included

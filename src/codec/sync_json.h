@@ -29,7 +29,8 @@ struct RegisterReply {
   Incarnation incarnation;
   Duration lease;
   Duration heartbeat_interval;
-  Duration self_fence;  // zero: not told
+  Duration self_fence;       // zero: not told
+  std::string session = {};  // the secret of this life; empty: a controller that makes none
 };
 // 409 answers of register and sync say which life of the worker is current.
 struct RefusedBody {

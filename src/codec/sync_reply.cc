@@ -114,6 +114,8 @@ constexpr Field<Draft> kAssignmentFields[] = {
      }},
     {"checkpoint_bytes", [](Reading& in, NodeIx node,
                             Draft& out) { read_number(in, node, out.assignment.uploaded.bytes); }},
+    {"token",
+     [](Reading& in, NodeIx node, Draft& out) { read_text(in, node, out.assignment.token); }},
 };
 
 void read_assignments(Reading& in, NodeIx node, SyncReply& out) {
@@ -303,6 +305,7 @@ class AssignmentWriter {
     json_.begin_object();
     write_attempt(json_, assignment.attempt);
     json_.field("attempt", assignment.number);
+    if (!assignment.token.empty()) json_.field("token", std::string_view(assignment.token));
     if (const auto* planned = std::get_if<PlannedWork>(&assignment.work)) {
       write_planned(*planned, assignment.attempt.task);
     } else if (const OrderPtr& order = std::get<OrderPtr>(assignment.work)) {

@@ -408,6 +408,8 @@ constexpr Field<RegisterReply> kReplyFields[] = {
      kRequired},
     {"self_fence_ms",
      [](Reading& in, NodeIx node, RegisterReply& out) { read_millis(in, node, out.self_fence); }},
+    {"session",
+     [](Reading& in, NodeIx node, RegisterReply& out) { read_text(in, node, out.session); }},
 };
 
 // As an object where it is one in compact form, so that reading gives the same text back.
@@ -464,6 +466,7 @@ std::string write_register_reply(const RegisterReply& reply) {
   json.field("lease_ms", whole_millis(reply.lease));
   json.field("heartbeat_interval_ms", whole_millis(reply.heartbeat_interval));
   if (reply.self_fence > Duration{}) json.field("self_fence_ms", whole_millis(reply.self_fence));
+  if (!reply.session.empty()) json.field("session", std::string_view(reply.session));
   json.end_object();
   return out;
 }

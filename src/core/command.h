@@ -21,11 +21,16 @@ namespace vortex::core {
 struct RegisterWorker {
   RequestId request;
   WorkerInfo info;
-  Incarnation incarnation;  // 0: the core chooses one
+  Incarnation incarnation;         // 0: the core chooses one
+  std::string session_hash = {};   // of the secret that the new life is given
+  std::string presented = {};      // hash of the secret that came with the request; empty: none
+  std::string registered_by = {};  // name of the token; empty: none was needed
+  bool may_replace = true;         // a life that is present, whoever registered it
 };
 struct Sync {
   RequestId request;
   SyncRequest body;
+  std::string session = {};  // hash of the secret that came with it; empty: none
 };
 // The connection of a sync that was waiting for its reply is gone. Only a hint.
 struct ConnectionLost {
@@ -54,6 +59,7 @@ struct WorkerExited {
   // All lives that process had: it may have registered anew by itself, or have died on its way to.
   std::vector<Incarnation> lives = {};
   std::optional<ProcessEnd> how = {};
+  std::string session = {};  // hash of the secret of the life; empty: none came with it
 };
 // What a supervisor has to tell, in order. Entries that were taken before are passed over.
 struct LifecycleEntry {
@@ -62,6 +68,7 @@ struct LifecycleEntry {
   WorkerId worker;
   Incarnation incarnation;       // of an end: whose
   std::vector<EventField> data;  // the keys are literals
+  std::string session = {};      // of an end: hash of the secret of that life; empty: none
 };
 struct TellLifecycle {
   RequestId request;
@@ -74,6 +81,7 @@ struct CheckpointClaim {
   WorkerId worker;
   Incarnation incarnation;
   Attempt attempt;
+  std::string session = {};  // hash of the secret that came with it; empty: none
 };
 // It is not taken: that is said aloud.
 struct RefuseCheckpoint {

@@ -34,7 +34,10 @@ enum class RefusalKind : std::uint8_t {
   kLeaseNotHeld,
   kLeaseTaken,
   kMalformed,
-  kOverQuota,  // live runs take up all that is allowed
+  kOverQuota,     // live runs take up all that is allowed
+  kNoSession,     // the secret of the worker's life did not come with it
+  kWrongSession,  // another one came with it
+  kWorkerTaken,   // somebody else's life of this worker is present
 };
 
 struct Refusal {
@@ -56,6 +59,7 @@ struct Registered {
   Duration heartbeat_interval;
   Duration self_fence;  // how long after its last acknowledged call a worker may run its tasks
   Incarnation incarnation = {};  // of the life that has begun
+  bool repeated = false;         // it had begun before, and keeps its secret
 };
 struct LeaseGranted {
   Epoch epoch;

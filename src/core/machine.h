@@ -302,6 +302,10 @@ void on_pause_queue(Context& cx, const PauseQueue& command);
 constexpr std::uint32_t kSlotsMax = 100'000;  // of one worker
 
 void on_register(Context& cx, const RegisterWorker& asked);
+// Whether what comes with this hash was said by the life that is registered, and the refusal if
+// not.
+bool is_of_session(const Worker& worker, const std::string& presented);
+void refuse_session(Context& cx, RequestId request, const std::string& presented);
 // The highest incarnation that a worker may have now, after the newest that is known of it.
 Incarnation newest_life(const Context& cx, Incarnation known);
 void on_drain_worker(Context& cx, const DrainWorker& command);

@@ -292,12 +292,18 @@ void moved(Context& cx, TaskIx ix) {
   std::get<Running>(task.phase).progress_at = cx.judged;
 }
 
-// The task, if that life of the worker holds exactly this attempt at it.
-TaskIx claimed(Context& cx, const CheckpointClaim& by) {
-  const WorkerIx worker = cx.state.workers.find(by.worker);
-  if (!worker.valid() || cx.worker(worker).incarnation != by.incarnation) return TaskIx::none();
-  if (!is_present(cx.worker(worker).state)) return TaskIx::none();
-  return find_attempt(cx, by.attempt, worker);
+// The task, if that life of the worker holds exactly this attempt at it; refused otherwise.
+TaskIx claimed(Context& cx, RequestId request, const CheckpointClaim& by) {
+  const WorkerIx ix = cx.state.workers.find(by.worker);
+  const bool lives =
+      ix.valid() && cx.worker(ix).incarnation == by.incarnation && is_present(cx.worker(ix).state);
+  if (lives && !is_of_session(cx.worker(ix), by.session)) {
+    refuse_session(cx, request, by.session);
+    return TaskIx::none();
+  }
+  const TaskIx task = lives ? find_attempt(cx, by.attempt, ix) : TaskIx::none();
+  if (!task.valid()) cx.refuse(request, RefusalKind::kLeaseNotHeld);
+  return task;
 }
 
 }  // namespace
@@ -327,15 +333,16 @@ void forget_checkpoint(Context& cx, TaskIx ix) {
 }
 
 void on_refuse_checkpoint(Context& cx, const RefuseCheckpoint& command) {
-  const TaskIx ix = claimed(cx, command.by);
-  if (!ix.valid()) return cx.refuse(command.request, RefusalKind::kLeaseNotHeld);
+  const TaskIx ix = claimed(cx, command.request, command.by);
+  if (!ix.valid()) return;
   tell_refused(cx, ix, {command.reason, command.bytes, cx.state.policy.upload_bytes_max});
   cx.reply(command.request, Done{});
 }
 
 void on_keep_checkpoint(Context& cx, const KeepCheckpoint& command) {
-  const TaskIx ix = claimed(cx, command.by);
-  if (!ix.valid() || command.uploaded.bytes > cx.state.policy.upload_bytes_max) {
+  const TaskIx ix = claimed(cx, command.request, command.by);
+  if (!ix.valid()) return;
+  if (command.uploaded.bytes > cx.state.policy.upload_bytes_max) {
     return cx.refuse(command.request, RefusalKind::kLeaseNotHeld);
   }
   moved(cx, ix);

@@ -51,6 +51,9 @@ void take_entry(Context& cx, const LifecycleEntry& entry) {
   const WorkerIx ix = cx.state.workers.find(entry.worker);
   if (is_end(entry.kind) && ix.valid()) {
     Worker& worker = cx.worker(ix);
+    // Who does not know the secret of this life does not say how it ended. Of an earlier one
+    // nothing is left that could be changed.
+    if (entry.incarnation == worker.incarnation && !is_of_session(worker, entry.session)) return;
     // Proof, or its own goodbye, said so before.
     if (entry.incarnation <= worker.end_told) return;
     worker.end_told = std::min(entry.incarnation, newest_life(cx, worker.incarnation));
@@ -74,6 +77,10 @@ void on_worker_exited(Context& cx, const WorkerExited& command) {
   if (!of_this_life && command.incarnation > worker.incarnation) {
     return cx.refuse(command.request, RefusalKind::kWrongState,
                      "this incarnation never registered");
+  }
+  if (of_this_life && !is_of_session(worker, command.session)) {
+    REACHED("core: proof without the session of its life refused");
+    return refuse_session(cx, command.request, command.session);
   }
   // Proof about an earlier life, or told twice: nothing is left to do.
   if (of_this_life && is_present(worker.state)) {

@@ -20,9 +20,14 @@ bool is_malformed(const SyncRequest& body) {
   });
 }
 
-std::optional<SyncRefusal::Why> refusal_of(const Worker& worker, const SyncRequest& body) {
+std::optional<SyncRefusal::Why> refusal_of(const Worker& worker, const Sync& command) {
+  const SyncRequest& body = command.body;
   if (body.incarnation < worker.incarnation) return SyncRefusal::Why::kStaleIncarnation;
   if (body.incarnation > worker.incarnation) return SyncRefusal::Why::kUnknownWorker;
+  if (!is_of_session(worker, command.session)) {
+    REACHED("core: sync without the session of its life refused");
+    return command.session.empty() ? SyncRefusal::Why::kNoSession : SyncRefusal::Why::kWrongSession;
+  }
   if (!is_present(worker.state)) return SyncRefusal::Why::kSessionEnded;
   if (body.seq <= worker.last_seq) return SyncRefusal::Why::kOldMessage;
   return std::nullopt;
@@ -241,7 +246,7 @@ void on_sync(Context& cx, const Sync& command) {
   const WorkerIx ix = cx.state.workers.find(body.worker);
   if (!ix.valid()) return refuse_sync(cx, command.request, SyncRefusal::Why::kUnknownWorker, {});
   Worker& worker = cx.worker(ix);
-  if (const auto why = refusal_of(worker, body)) {
+  if (const auto why = refusal_of(worker, command)) {
     return refuse_sync(cx, command.request, *why, worker.incarnation);
   }
   worker.last_seq = body.seq;

@@ -53,6 +53,8 @@ void begin_session(Context& cx, WorkerIx ix, const RegisterWorker& command) {
   Worker& worker = cx.worker(ix);
   worker.info = std::make_shared<const WorkerInfo>(command.info);
   worker.incarnation = command.incarnation;
+  worker.session_hash = command.session_hash;
+  worker.registered_by = command.registered_by;
   worker.trust = Trusted{};
   worker.lost_pending = false;
   worker.registered_at = cx.now;
@@ -257,6 +259,30 @@ bool refuse_life(Context& cx, const RegisterWorker& command, Incarnation known) 
 
 }  // namespace
 
+namespace {
+
+// A life that is present is replaced only by whoever registered it, so that no other token can take
+// its work away.
+bool refuse_replacing(Context& cx, const RegisterWorker& command, const Worker& known) {
+  if (!is_present(known.state) || command.may_replace || known.registered_by.empty()) return false;
+  if (known.registered_by == command.registered_by) return false;
+  if (!command.presented.empty() && is_of_session(known, command.presented)) return false;
+  cx.refuse(command.request, RefusalKind::kWorkerTaken,
+            "worker '" + known.info->id.text + "' is present and was registered with the token '" +
+                known.registered_by + "'");
+  return true;
+}
+
+}  // namespace
+
+bool is_of_session(const Worker& worker, const std::string& presented) {
+  return planted(PlantedBug::kSessionNotChecked) || presented == worker.session_hash;
+}
+
+void refuse_session(Context& cx, RequestId request, const std::string& presented) {
+  cx.refuse(request, presented.empty() ? RefusalKind::kNoSession : RefusalKind::kWrongSession);
+}
+
 void on_register(Context& cx, const RegisterWorker& asked) {
   const std::string wrong = what_is_wrong(asked.info);
   if (!wrong.empty()) return cx.refuse(asked.request, RefusalKind::kMalformed, wrong);
@@ -268,14 +294,21 @@ void on_register(Context& cx, const RegisterWorker& asked) {
   if (ix.valid()) {
     const Worker& known = cx.worker(ix);
     const bool same_life = command.incarnation == known.incarnation;
-    if (command.incarnation < known.incarnation || (same_life && !is_present(known.state))) {
+    // Who does not have the secret of this life may not learn it, and is somebody else.
+    const bool stranger = same_life && !is_of_session(known, command.presented);
+    const bool over = same_life && !is_present(known.state);
+    if (command.incarnation < known.incarnation || over || stranger) {
+      if (stranger && !over) REACHED("core: repeated registration without its session refused");
       Refusal refusal{RefusalKind::kStaleIncarnation, {}, std::nullopt, known.incarnation};
       return cx.reply(command.request, std::move(refusal));
     }
-    // The first answer was lost: the same life asks again and loses nothing it holds.
+    // The same life asks again and loses nothing it holds.
     if (same_life) {
-      return cx.reply(command.request, session_of(cx, command.incarnation));
+      Registered again = session_of(cx, command.incarnation);
+      again.repeated = true;
+      return cx.reply(command.request, again);
     }
+    if (refuse_replacing(cx, command, known)) return;
     if (is_present(known.state)) lose_worker(cx, ix, Evidence::kNewIncarnation);
     move_machine(cx, cx.worker(ix), command.info);
   } else {

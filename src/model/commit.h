@@ -44,6 +44,8 @@ struct TokenRow {  // key: name
   std::string hash;  // of the secret; the secret itself is never stored
   Instant created_at;
   bool revoked = false;
+  // Ids of the workers that it may act for, separated by commas; one may end with '*'. Empty: all.
+  std::string workers = {};
 };
 
 // How far the telling of events has come. Everything up to `after` was told, or was not wanted.

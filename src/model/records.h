@@ -199,6 +199,14 @@ inline constexpr auto kTable<WorkerRow> = table<WorkerRow>(
         .named("probation_at")
         .stored(As::kMicros)
         .nullable(),
+    kept<&WorkerRow::session_hash>("session_hash",
+                                   "hash of the secret of this incarnation; empty: it has none")
+        .written(Write::kRarely),
+    field<&WorkerRow::registered_by>("registered_by",
+                                     "name of the token that registered it; null: none was needed")
+        .stored(As::kNullIfEmpty)
+        .nullable()
+        .written(Write::kRarely),
     field<&WorkerRow::registered_at>("created_at", "start of this incarnation")
         .named("registered_at"),
     field<&WorkerRow::last_heartbeat>("last_heartbeat", "null: none yet").nullable());
@@ -291,6 +299,7 @@ inline constexpr auto kTable<TokenRow> =
                     field<&TokenRow::role>("role", "what it may do").stored(As::kNumber),
                     kept<&TokenRow::hash>("hash", "hash of the secret, which is not stored"),
                     field<&TokenRow::created_at>("created_at", "time of creation"),
+                    kept<&TokenRow::workers>("workers", "workers it is bound to; empty: any"),
                     field<&TokenRow::revoked>("revoked", "it is no longer valid"));
 
 template <>

@@ -117,6 +117,8 @@ struct WorkerRow {  // key: info->id
   WorkerBlame blame = WorkerBlame::kNone;     // not kNone: cordoned, and not by an operator
   std::uint32_t times_blamed = 0;             // in a row: each failed probation adds one
   Instant probation_at = kNever;              // kCordoned: when its probation begins
+  std::string session_hash = {};  // of the secret of this life; empty: an earlier version made none
+  std::string registered_by = {};  // name of the token; empty: none was needed
 };
 
 struct MachineRow {  // key: id

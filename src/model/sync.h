@@ -210,6 +210,7 @@ struct Assignment {
   std::string checkpoint;
   Duration kill_grace;          // from TERM to KILL; zero: the worker's own
   CheckpointRef uploaded = {};  // instead: too large for an answer, to be fetched before the start
+  std::string token = {};  // opens what the task may ask of the controller; empty: none is made
 };
 
 struct StopOrder {
@@ -244,6 +245,8 @@ struct SyncRefusal {
     kSessionEnded,      // declared gone: kill everything, register as a new incarnation
     kOldMessage,        // a later seq was already seen: nothing was changed
     kMalformed,         // impossible field: nothing was changed
+    kNoSession,         // the secret of this life did not come with it: nothing was changed
+    kWrongSession,      // another one came with it: nothing was changed
   };
   Why why = Why::kUnknownWorker;
   Incarnation current;
@@ -255,6 +258,8 @@ inline constexpr auto kWords<SyncRefusal::Why> = words<SyncRefusal::Why>({
     {SyncRefusal::Why::kSessionEnded, "session_ended"},
     {SyncRefusal::Why::kOldMessage, "old_message"},
     {SyncRefusal::Why::kMalformed, "malformed"},
+    {SyncRefusal::Why::kNoSession, "no_session"},
+    {SyncRefusal::Why::kWrongSession, "wrong_session"},
 });
 
 }  // namespace vortex

@@ -212,6 +212,8 @@ class Reader {
   virtual Result<std::optional<DagView>> dag(const std::string& name) = 0;
   // Events with a higher sequence than `after`; about bytes_max of them.
   virtual Result<EventLines> events_after(std::uint64_t after, std::uint32_t bytes_max) = 0;
+  // Signs the tokens of attempts; random, and the same for all controllers of this database.
+  virtual Result<std::string> attempt_key() = 0;
   virtual Result<std::vector<TokenRow>> tokens() = 0;
   virtual Result<std::vector<WebhookRow>> webhooks() = 0;  // by name
   virtual Result<Page<AuditRow>> audit(const AuditFilter& filter, const PageRequest& page) = 0;

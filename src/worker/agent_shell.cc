@@ -127,6 +127,7 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
   }
 
   void perform(agent::SendRegister& send) {
+    registering_ = send.incarnation;
     hooks_.registering(send.incarnation);
     net::Call call;
     call.method = net::Method::kPost;
@@ -142,6 +143,7 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
     call.method = net::Method::kPost;
     call.target = "/api/workers/" + send.request.worker.text + "/sync";
     call.body = codec::write_sync(send.request);
+    add_session(call, send.session);
     call.limit = send.time_limit;
     make({send.controller, send.channel, send.call}, std::move(call), Kind::kSync);
   }
@@ -199,7 +201,9 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
 
   void well(const Made& made, const agent::Input& answer) {
     if (const auto* reply = std::get_if<agent::RegisterAnswer>(&answer)) {
-      if (!std::holds_alternative<agent::RegisterAccepted>(reply->result)) return;
+      const auto* accepted = std::get_if<agent::RegisterAccepted>(&reply->result);
+      if (accepted == nullptr) return;
+      hooks_.registered(registering_, accepted->session);
       if (!std::exchange(registered_, true)) hooks_.ready();
       hooks_.log(LogLevel::kInfo,
                  fmt::format("registered with {}", lines_[made.controller.value].name));
@@ -257,6 +261,7 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
 
   // On the thread of `io_` alone.
   bool registered_ = false;
+  Incarnation registering_;
   Instant heard_at_;
   std::string trouble_;  // told last; empty: all is well
 };

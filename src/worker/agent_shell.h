@@ -29,7 +29,9 @@ struct ShellHooks {
   std::function<void(Attempt)> kill;
   std::function<void(Instant)> renewed;          // agent::Agent::tasks_until, after each step
   std::function<void(Incarnation)> registering;  // about to be: not sent yet
-  std::function<void()> ready;                   // registered for the first time
+  // It is: before anything is said in it. With the secret of that life.
+  std::function<void(Incarnation, const std::string&)> registered;
+  std::function<void()> ready;  // registered for the first time
   std::function<void(agent::Exit::How)> exited;
   OwnLog log;
 };

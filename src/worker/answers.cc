@@ -62,6 +62,10 @@ NoAnswer not_understood(const codec::Problems& problems) {
 
 }  // namespace
 
+void add_session(net::Call& call, const std::string& session) {
+  if (!session.empty()) call.headers.emplace_back("Vortex-Session", session);
+}
+
 std::string trouble_of(const CallResult& result) {
   if (!result) return result.error().detail;
   if (is_good(*result)) return {};
@@ -77,7 +81,7 @@ std::expected<agent::Input, NoAnswer> read_register_answer(agent::CallId call,
     if (!reply) return std::unexpected(not_understood(reply.error()));
     return agent::RegisterAnswer{
         call, agent::RegisterAccepted{reply->term, reply->lease, reply->heartbeat_interval,
-                                      reply->self_fence}};
+                                      reply->self_fence, reply->session}};
   }
   if (result && result->status == 409) {
     const Complaint complaint = read_complaint(*result);

@@ -24,6 +24,9 @@ std::expected<agent::Input, NoAnswer> read_register_answer(agent::CallId call,
 std::expected<agent::Input, NoAnswer> read_sync_answer(agent::CallId call,
                                                        const CallResult& result);
 
+// The secret of the worker's life goes with whatever is said in it.
+void add_session(net::Call& call, const std::string& session);
+
 // Of any call: empty when it was answered 2xx, else one line about what went wrong.
 std::string trouble_of(const CallResult& result);
 

@@ -120,6 +120,7 @@ class CheckpointCarrier::Impl : public std::enable_shared_from_this<Impl> {
   // Until it is answered with anything but "not now", or patience is over.
   asio::awaitable<CallResult> ask(Line& line, net::Call call) {
     call.limit = kPieceCallLimit;
+    add_session(call, config_.session());
     for (;;) {
       if (!line.client) line.connect();
       CallResult result = co_await line.client->send(call);

@@ -26,6 +26,7 @@ struct CarrierConfig {
   std::vector<net::ClientConfig> controllers;
   WorkerId worker;
   std::function<Incarnation()> life;  // the one that is registered
+  std::function<std::string()> session = [] { return std::string(); };  // its secret
 };
 
 struct Saved {

@@ -28,10 +28,13 @@ constexpr auto kRunnerPause = std::chrono::milliseconds(1);
 
 std::vector<std::string> own_environment() {
   std::vector<std::string> entries;
-  // `vortex dev` may have a controller with a master key in the same environment.
+  // The worker's own token is not for tasks, each has one of its own; and `vortex dev` may have a
+  // controller with a master key in the same environment.
   const std::string key = std::string(vault::kKeyVariable) + "=";
   for (char** at = ::environ; at != nullptr && *at != nullptr; ++at) {
-    if (!std::string_view(*at).starts_with(key)) entries.emplace_back(*at);
+    const std::string_view entry = *at;
+    if (entry.starts_with("VORTEX_TOKEN=") || entry.starts_with("VORTEX_TOKEN_FILE=")) continue;
+    if (!entry.starts_with(key)) entries.emplace_back(entry);
   }
   return entries;
 }
@@ -73,8 +76,10 @@ Executor::Executor(boost::asio::io_context& io, ExecutorConfig config, LogSink& 
     host_->roots = find_cgroup_roots(fixed.group.supervisor);
   }
   if (!fixed.record_path.empty()) {
-    auto record = SlotRecord::create(
-        {.path = fixed.record_path, .slots = fixed.slots, .work_dir = fixed.work_dir});
+    auto record = SlotRecord::create({.path = fixed.record_path,
+                                      .slots = fixed.slots,
+                                      .work_dir = fixed.work_dir,
+                                      .worker = fixed.group.worker});
     if (record) {
       host_->record = std::move(*record);
       host_->record.set({.slot = 0, .role = SlotRecord::Role::kWorker}, this_process());

@@ -39,6 +39,7 @@ std::string json_of(std::uint64_t number, const JournalEntry& entry) {
   json.begin_object().field("id", number).field("event", to_text(entry.kind));
   json.field("worker", std::string_view(entry.worker.text));
   if (entry.incarnation.value != 0) json.field("incarnation", entry.incarnation.value);
+  if (!entry.session.empty()) json.field("session", std::string_view(entry.session));
   json.field("at", wall_clock_now()).key("data").begin_object();
   for (const auto& [name, value] : entry.data) {
     const auto* count = std::get_if<std::int64_t>(&value);

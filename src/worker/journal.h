@@ -30,6 +30,7 @@ struct JournalEntry {
   WorkerId worker;
   Incarnation incarnation;  // of an end: the newest life that ended
   std::vector<EventField> data;
+  std::string session = {};  // of an end: the secret of that life; empty: not known
 };
 
 class Journal {

@@ -173,6 +173,18 @@ Killed kill_of_records(const std::string& folder) {
   return killed;
 }
 
+std::vector<EndedWorker> workers_of_records(const std::string& folder) {
+  std::vector<EndedWorker> ended;
+  for (const std::string& name : names_in(folder)) {
+    if (!name.ends_with(kRecordEnding)) continue;
+    RecordContents record = read_record(path_in(folder, name));
+    if (record.worker_id.empty()) continue;
+    ended.push_back({WorkerId(record.worker_id), std::move(record.lives), std::move(record.session),
+                     recorded_attempts(record)});
+  }
+  return ended;
+}
+
 // Also of an earlier start of the machine: files stay.
 void remove_work_of_records(const std::string& folder, Instant until) {
   for (const std::string& name : names_in(folder)) {
@@ -186,6 +198,8 @@ void remove_work_of_records(const std::string& folder, Instant until) {
 // True: nothing of that supervisor is left and its folder is empty but for the lock.
 bool clean_up(const std::string& folder, Instant until, LeftoverReport& report) {
   const std::vector<std::string> groups = read_groups(folder);
+  // Before the dead are no longer on record.
+  const std::vector<EndedWorker> workers = workers_of_records(folder);
   Killed ever;
   for (;;) {
     bool empty = true;
@@ -206,6 +220,7 @@ bool clean_up(const std::string& folder, Instant until, LeftoverReport& report) 
   for (const std::string& name : names_in(folder)) {
     if (name != "lock") fs::remove_all(path_in(folder, name), ignored);
   }
+  report.ended.insert(report.ended.end(), workers.begin(), workers.end());
   return true;
 }
 
@@ -253,8 +268,8 @@ std::expected<SupervisorFolder, SupervisorFolder::Refusal> SupervisorFolder::ope
   if (lock.state == LockState::kFault) {
     return unusable(fmt::format("{}/lock: {}", folder, std::strerror(errno)));
   }
-  LeftoverReport ignored;
-  if (!clean_up(folder, boot_clock_now() + seconds(5), ignored)) {
+  LeftoverReport left;
+  if (!clean_up(folder, boot_clock_now() + seconds(5), left)) {
     return std::unexpected(Refusal{
         Refusal::Why::kNameIsTaken,
         fmt::format("cannot kill processes of an earlier supervisor named '{}'", config.name)});
@@ -264,7 +279,9 @@ std::expected<SupervisorFolder, SupervisorFolder::Refusal> SupervisorFolder::ope
   if (!write_groups(folder, config.containment, work_folder_name(config.name, life))) {
     return unusable(fmt::format("{}/groups: {}", folder, std::strerror(errno)));
   }
-  return SupervisorFolder(folder, std::move(life), std::move(lock.file));
+  SupervisorFolder opened(folder, std::move(life), std::move(lock.file));
+  opened.ended_ = std::move(left.ended);
+  return opened;
 }
 
 std::string SupervisorFolder::record_path(const std::string& worker) const {

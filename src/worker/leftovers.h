@@ -15,12 +15,22 @@
 #include <expected>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
+#include "model/sync.h"
 #include "worker/cgroup.h"
 #include "worker/files.h"
 
 namespace vortex::worker {
+
+// A worker that was left behind and of which nothing is left now.
+struct EndedWorker {
+  WorkerId id;
+  std::vector<Incarnation> lives;
+  std::string session;  // the secret of the newest of them that is known
+  std::vector<Attempt> started;
+};
 
 class SupervisorFolder {
  public:
@@ -44,6 +54,8 @@ class SupervisorFolder {
   const std::string& life() const { return life_; }
   // Where the worker with this id keeps its record.
   std::string record_path(const std::string& worker) const;
+  // Workers of an earlier supervisor of this name that were cleaned up after.
+  const std::vector<EndedWorker>& ended() const { return ended_; }
   // At an orderly end, when nothing is left: removes the folder.
   void remove();
 
@@ -53,6 +65,7 @@ class SupervisorFolder {
   std::string path_;
   std::string life_;
   Fd lock_;
+  std::vector<EndedWorker> ended_;
 };
 
 struct LeftoverReport {
@@ -60,6 +73,7 @@ struct LeftoverReport {
   std::size_t processes = 0;  // killed one by one; those in control groups are not counted
   std::size_t left = 0;       // folders that could not be emptied within the limit
   std::string refused = {};   // why a folder was not believed; the last of them
+  std::vector<EndedWorker> ended = {};
 };
 // Cleans up behind every dead supervisor below `state_dir`. Living ones are not touched.
 LeftoverReport kill_leftovers(const std::string& state_dir, Duration limit = seconds(5));

@@ -169,6 +169,7 @@ class LogShipper::Impl : public std::enable_shared_from_this<LogShipper::Impl> {
     call.target = fmt::format("/api/tasks/{}/logs?epoch={}&offset={}", to_text(attempt.task),
                               attempt.epoch.value, piece.offset);
     call.headers.emplace_back("Content-Type", "application/octet-stream");
+    add_session(call, config_.session());
     call.body = piece.data;
     call.limit = kOutputCallLimit;
     const auto size = static_cast<std::int64_t>(piece.data.size());

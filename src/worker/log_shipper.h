@@ -79,12 +79,13 @@ class LogBuffer {
 
 struct ShipperConfig {
   std::vector<net::ClientConfig> controllers;
-  std::size_t buffer_bytes_max = 1024 * 1024;        // per attempt
-  std::uint64_t bytes_per_second = 4 * 1024 * 1024;  // per attempt
-  Duration gather = millis(200);                     // small pieces wait this long for more
-  Duration flush_limit = seconds(5);                 // the end of a task waits so long at most
-  Duration keep_for = seconds(600);                  // what could not be shipped by then is let go
-  std::size_t kept_bytes_max = 16 * 1024 * 1024;     // of all ended tasks together
+  std::function<std::string()> session = [] { return std::string(); };  // of the present life
+  std::size_t buffer_bytes_max = 1024 * 1024;                           // per attempt
+  std::uint64_t bytes_per_second = 4 * 1024 * 1024;                     // per attempt
+  Duration gather = millis(200);                  // small pieces wait this long for more
+  Duration flush_limit = seconds(5);              // the end of a task waits so long at most
+  Duration keep_for = seconds(600);               // what could not be shipped by then is let go
+  std::size_t kept_bytes_max = 16 * 1024 * 1024;  // of all ended tasks together
   OwnLog log = [](LogLevel, const std::string&) {};
 };
 

@@ -31,9 +31,10 @@ std::string proof_body(const Proof& proof) {
   for (const Incarnation life : proof.lives) {
     out += fmt::format("{}{}", out.back() == '[' ? "" : ",", life.value);
   }
-  const bool by_signal = WIFSIGNALED(proof.status);
+  if (!proof.status) return out + "]}";
+  const bool by_signal = WIFSIGNALED(*proof.status);
   return out + fmt::format(R"(],"{}":{}}})", by_signal ? "signal" : "exit_code",
-                           by_signal ? WTERMSIG(proof.status) : WEXITSTATUS(proof.status));
+                           by_signal ? WTERMSIG(*proof.status) : WEXITSTATUS(*proof.status));
 }
 
 ProofTeller::ProofTeller(Config config) : config_(std::move(config)) {
@@ -91,6 +92,7 @@ bool ProofTeller::try_once(const Pending& pending) {
   call.method = net::Method::kPost;
   call.target = fmt::format("/api/workers/{}/exited", pending.proof.worker.text);
   call.body = proof_body(pending.proof);
+  add_session(call, pending.proof.session);
   call.limit = kProofCallLimit;
   const CallResult result = net::send_and_wait(client, std::move(call));
   // 4xx: it was never registered, or the controller knows already; there is nothing to add.

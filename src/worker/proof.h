@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,7 +26,8 @@ struct Proof {
   Incarnation incarnation;         // the newest of its lives
   std::vector<Attempt> started;    // what ran in it; it may not have had the time to say so
   std::vector<Incarnation> lives;  // all it had: it may have registered anew by itself
-  int status = 0;                  // how it ended, as from waitpid
+  std::optional<int> status = {};  // how it ended, as from waitpid; unset: nobody saw it
+  std::string session = {};        // the secret of its newest life that is known
 };
 // What the controller is sent.
 std::string proof_body(const Proof& proof);

@@ -118,8 +118,9 @@ class Supervisor {
   bool read_news(Ward& ward);
   void clean();
   std::vector<pid_t> living() const;
+  void prove_leftover(const EndedWorker& worker);
   void settle(Ward& ward);
-  void say_end(const Ward& ward, Incarnation life);
+  void say_end(const Ward& ward, const Proof& proof);
   std::string why_it_ended(const Ward& ward) const;
   void decide(Ward& ward);
   void pass_on_signal();
@@ -168,6 +169,9 @@ bool Supervisor::prepare() {
   proofs.give_up_after = options_.worker.settings.controller.heartbeat_timeout;
   proofs.log = options_.log;
   proofs_ = std::make_unique<ProofTeller>(std::move(proofs));
+  for (const std::vector<EndedWorker>* ended : {&left.ended, &folder_->ended()}) {
+    for (const EndedWorker& worker : *ended) prove_leftover(worker);
+  }
   Journal::Config journal;
   journal.path = folder_->path() + ".journal";
   journal.machine = options_.worker.info.machine.text;
@@ -186,6 +190,14 @@ bool Supervisor::prepare() {
         std::make_unique<Ward>(std::move(id), options_.worker.settings.worker, std::move(group)));
   }
   return launcher() == Launcher::kSubprocess || record_containers();
+}
+
+// The next life registers by itself; whoever does not come back here would be missed only later.
+void Supervisor::prove_leftover(const EndedWorker& worker) {
+  if (worker.session.empty() || worker.lives.empty()) return;
+  Proof proof{worker.id, {}, worker.started, worker.lives, {}, worker.session};
+  for (const Incarnation life : proof.lives) proof.incarnation = std::max(proof.incarnation, life);
+  proofs_->tell(std::move(proof));
 }
 
 // Of killed supervisors, and of before the last start of the machine: that may be much.
@@ -390,22 +402,24 @@ void Supervisor::settle(Ward& ward) {
   // Also when it left on purpose: the controller may not have heard its last
   // words.
   const RecordContents record = read_record(folder_->record_path(ward.id.text));
-  Proof proof{ward.id, ward.incarnation, recorded_attempts(record), record.lives, ward.status};
+  Proof proof{ward.id,      ward.incarnation, recorded_attempts(record),
+              record.lives, ward.status,      record.session};
   for (const Incarnation life : proof.lives) proof.incarnation = std::max(proof.incarnation, life);
   proof.lives.push_back(ward.incarnation);
-  say_end(ward, proof.incarnation);
+  say_end(ward, proof);
   proofs_->tell(std::move(proof));
   decide(ward);
 }
 
-void Supervisor::say_end(const Ward& ward, Incarnation life) {
+void Supervisor::say_end(const Ward& ward, const Proof& proof) {
   const bool by_signal = WIFSIGNALED(ward.status);
   const int code = by_signal ? WTERMSIG(ward.status) : WEXITSTATUS(ward.status);
   const bool fine = !by_signal && code == 0;
   journal_->write({fine ? EventKind::kWorkerExit : EventKind::kWorkerCrash,
                    ward.id,
-                   life,
-                   {{by_signal ? "signal" : "exit_code", std::int64_t{code}}}});
+                   proof.incarnation,
+                   {{by_signal ? "signal" : "exit_code", std::int64_t{code}}},
+                   proof.session});
   if (fine) return say(LogLevel::kInfo, fmt::format("{}: left", ward.id.text));
   say(LogLevel::kWarn, fmt::format("{}: {} {}; all of its tasks are gone", ward.id.text,
                                    by_signal ? "was killed by signal" : "exited with code", code));

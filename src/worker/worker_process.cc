@@ -8,6 +8,7 @@
 #include <cstring>
 #include <ctime>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <thread>
@@ -103,6 +104,10 @@ class WorkerProcess {
   void kill_task(Attempt attempt);
   void tell_supervisor(char news) const;
   int give_up(const std::string& why) const;
+  std::string session() const {
+    const std::scoped_lock lock(session_guard_);
+    return session_;
+  }
   void on_fact(agent::Input fact);
   void wait_for_end();
   void on_signal();
@@ -126,6 +131,8 @@ class WorkerProcess {
   std::unique_ptr<CheckpointCarrier> carrier_;
   std::set<Attempt> fetching_;  // on the tasks' thread
   std::atomic<std::uint64_t> life_ = 0;
+  mutable std::mutex session_guard_;
+  std::string session_;  // the secret of that life
   std::unique_ptr<Executor> executor_;
   SlotRecord lives_;  // on the beat thread
   std::unique_ptr<AgentShell> shell_;
@@ -169,11 +176,13 @@ void WorkerProcess::start_executor() {
       std::clamp(kLogBytesInAll / std::max(info().slots, 1U), kLogBytesMin, kLogBytesPerTask);
   shipper.flush_limit = std::min(shipper.flush_limit, settings().worker.self_fence / 4);
   shipper.log = log_;
+  shipper.session = [this] { return session(); };
   shipper_ = std::make_unique<LogShipper>(tasks_.io, std::move(shipper));
   CarrierConfig carrier;
   carrier.controllers = options_.worker.controllers;
   carrier.worker = info().id;
   carrier.life = [this] { return Incarnation{life_}; };
+  carrier.session = [this] { return session(); };
   carrier_ = std::make_unique<CheckpointCarrier>(tasks_.io, std::move(carrier));
   ExecutorConfig config;
   config.save = [this](CheckpointCarrier::Upload upload) { carrier_->save(std::move(upload)); };
@@ -250,6 +259,11 @@ std::string WorkerProcess::start_agent() {
   hooks.registering = [this](Incarnation life) {
     lives_.note_life(life);
     life_ = life.value;
+  };
+  hooks.registered = [this](Incarnation life, const std::string& session) {
+    lives_.note_session(life, session);
+    const std::scoped_lock lock(session_guard_);
+    session_ = session;
   };
   hooks.ready = [this] { tell_supervisor(kNewsReady); };
   hooks.exited = [this](agent::Exit::How how) {

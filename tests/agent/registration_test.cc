@@ -79,6 +79,35 @@ TEST_F(Registration, EndedSessionKillsEverythingAndThenRegistersAsANewLife) {
   EXPECT_TRUE(first.request.reports.empty());
 }
 
+TEST_F(Registration, EverythingSaidInALifeCarriesItsSession) {
+  feed(Start{});
+  const auto first = expect<SendRegister>();
+  feed(RegisterAnswer{first.call, RegisterAccepted{term, kLease, {}, {}, "vxs_1"}});
+  poll = expect_poll();
+  EXPECT_EQ(poll.session, "vxs_1");
+  run_task(attempt(1));
+  feed(ProcessExited{attempt(1), Completed{"{}"}});
+  const auto report = expect_report_of<Completed>(attempt(1));
+  EXPECT_EQ(report.session, "vxs_1");
+  refuse(poll, SyncRefusal::Why::kWrongSession);
+  expect_hang_up(report);
+  const auto again = expect<SendRegister>();
+  EXPECT_EQ(again.incarnation, Incarnation{8});
+  feed(RegisterAnswer{again.call, RegisterAccepted{term, kLease, {}, {}, "vxs_2"}});
+  EXPECT_EQ(expect_poll().session, "vxs_2");
+}
+
+TEST_F(Registration, LostAnswerIsFollowedByANewLifeAtOnce) {
+  feed(Start{});
+  const auto first = expect<SendRegister>();
+  feed(CallFailed{first.call, {}, {}});
+  advance(kBackoffBase);
+  const auto same = expect<SendRegister>();
+  EXPECT_EQ(same.incarnation, first.incarnation);
+  feed(RegisterAnswer{same.call, RegisterRefused{first.incarnation}});
+  EXPECT_EQ(expect<SendRegister>().incarnation, first.incarnation.next());
+}
+
 TEST_F(Registration, UnknownWorkerIsAnEndedSession) {
   join();
   run_task(attempt(1));

@@ -198,7 +198,25 @@ Answer Client::send(net::Request request) {
   answer.body = exchange->response->body;
   if (answer.type.find("json") != std::string::npos) answer.json = boost::json::parse(answer.body);
   check(sent, answer);
+  if (answer.status == 200 && sent.method == net::Method::kPost && sent.target == "/api/workers") {
+    const auto body = boost::json::parse(sent.body);
+    sessions_[std::string(body.at("id").as_string())] = answer.text("/session");
+  }
   return answer;
+}
+
+void Client::add_session(net::Request& request) {
+  const auto& path = request.segments;
+  if (!carries_sessions || path.size() < 4) return;
+  const bool of_worker = path[1] == "workers" && (path[3] == "sync" || path[3] == "exited");
+  const bool of_task = path[1] == "tasks" && (path[3] == "logs" || path[3] == "checkpoint");
+  if (!of_worker && !of_task) return;
+  std::string worker = of_worker ? path[2] : last_worker_;
+  if (const auto named = request.query.find("worker")) worker = *named;
+  if (of_worker) last_worker_ = worker;
+  if (net::find_header(request.headers, "Vortex-Session")) return;
+  const auto known = sessions_.find(worker);
+  if (known != sessions_.end()) request.headers.emplace_back("Vortex-Session", known->second);
 }
 
 Answer Client::get(std::string_view target, net::Headers headers) {
@@ -216,6 +234,7 @@ Answer Client::put(std::string_view target, std::string body) {
 Answer Client::erase(std::string_view target) { return send(make_request("DELETE", target)); }
 
 std::shared_ptr<TestExchange> Client::begin(net::Request request) {
+  add_session(request);
   auto exchange = std::make_shared<TestExchange>(io, std::move(request));
   asio::co_spawn(io, serve(api.handler(), exchange), asio::detached);
   return exchange;

@@ -4,6 +4,7 @@
 // An answer that has a field nobody declared, or lacks one, fails the test that asked for it. What
 // was answered with success is remembered, so that a test can demand that nothing was left out.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -94,8 +95,15 @@ class Client {
   Api api;
   std::set<std::string> answered;  // ids of routes that were answered with success
   std::string token;               // sent with every request unless empty
+  // Requests that need the session of a worker carry it, as those of a worker would: what they
+  // name, or else the one that synced last. A test of sessions itself says what is sent.
+  bool carries_sessions = true;
 
  private:
+  void add_session(net::Request& request);
+  std::map<std::string, std::string> sessions_;  // by worker
+  std::string last_worker_;
+
   bool run_some();
   void check(const net::Request& request, const Answer& answer);
 };

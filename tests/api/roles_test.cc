@@ -114,6 +114,99 @@ TEST(Roles, EveryRouteLetsInExactlyTheRolesItNames) {
   }
 }
 
+// Those that the token of an attempt opens, for its own task.
+const std::set<std::string_view> kForAttempts{"get_task", "get_log", "read_checkpoint",
+                                              "check_fence"};
+
+TEST(Roles, TheTokenOfAnAttemptOpensItsOwnTaskAndNothingElse) {
+  Client client(with_tokens());
+  client.token = "secret-admin";
+  submit(client, one_task_dag());
+  Worker worker = join(client, "w1");
+  const Held held = take(client, worker);
+  client.token = held.token;
+  for (const Route& route : all_routes()) {
+    std::string path = concrete(route.path);
+    const auto at = path.find("r999-L0-0");
+    for (const bool own : {false, true}) {
+      if (own && at == path.npos) continue;
+      if (own) path.replace(at, 9, held.task);
+      const Answer answer = client.send(make_request(net::to_text(route.method), path));
+      const bool opens = route.need == Need::kAnyone || (own && kForAttempts.contains(route.id));
+      EXPECT_NE(answer.status, 401) << route.id;
+      EXPECT_EQ(answer.status == 403, !opens) << route.id << " " << path << answer.body;
+      if (opens) continue;
+      EXPECT_EQ(answer.code(), "VX-AUTH-010") << route.id;
+    }
+  }
+}
+
+TEST(Roles, TheTokenOfAnAttemptEndsWithIt) {
+  Client client(with_tokens());
+  client.token = "secret-admin";
+  submit(client, one_task_dag());
+  Worker worker = join(client, "w1");
+  const Held held = take(client, worker);
+  const std::string fence = "/api/tasks/" + held.task + "/fence?epoch=";
+  client.token = held.token;
+  EXPECT_EQ(client.get(fence + "1").status, 200);
+  EXPECT_EQ(client.get(fence + "2").code(), "VX-AUTH-010") << "another attempt";
+  EXPECT_EQ(client.get("/api/tasks/" + held.task + "/logs?attempt=1").code(), "VX-AUTH-010");
+  client.token = held.token.substr(0, held.token.size() - 1) + "x";
+  EXPECT_EQ(client.get(fence + "1").code(), "VX-AUTH-001") << "not made with the key";
+  const auto dot = held.token.rfind('.');
+  client.token = "vxa_" + held.task + ".2" + held.token.substr(dot);
+  EXPECT_EQ(client.get(fence + "2").code(), "VX-AUTH-001") << "made for another epoch";
+  client.token = "secret-admin";
+  complete(client, worker, held);
+  client.token = held.token;
+  const Answer over = client.get(fence + "1");
+  EXPECT_EQ(over.status, 401);
+  EXPECT_EQ(over.code(), "VX-AUTH-009");
+}
+
+TEST(Tokens, ABoundTokenActsForMatchingWorkersAlone) {
+  Client client(with_tokens());
+  client.token = "secret-admin";
+  const Answer made =
+      client.post("/api/tokens", R"({"name":"gpu","role":"worker","workers":["gpu-*","extra"]})");
+  ASSERT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(made.text("/workers/0"), "gpu-*");
+  submit(client, one_task_dag());
+  Worker other = join(client, "w1");
+  const Held held = take(client, other);
+  client.token = made.text("/secret");
+  join(client, "gpu-1");
+  join(client, "extra");
+  const auto refused = [&](const Answer& answer) {
+    EXPECT_EQ(answer.status, 403);
+    EXPECT_EQ(answer.code(), "VX-AUTH-008") << answer.body;
+  };
+  refused(client.post("/api/workers", R"({"id":"extra-1"})"));
+  refused(client.post("/api/workers", R"({"id":"gpu"})"));
+  refused(sync(client, other));
+  refused(client.post("/api/workers/w1/exited", R"({"incarnation":1})", session_of(other)));
+  refused(
+      client.post("/api/tasks/" + held.task + "/logs?epoch=1&offset=0", "x", session_of(other)));
+  refused(client.post("/api/tasks/" + held.task + "/checkpoint?epoch=1&worker=w1&incarnation=1", {},
+                      session_of(other)));
+  refused(client.post("/api/supervisors/s/events",
+                      R"({"machine":"m","journal":"j","entries":[{"id":1,"event":"worker_spawn",)"
+                      R"("worker":"w1"}]})"));
+}
+
+TEST(Tokens, OnlyWorkerTokensAreBoundAndOnlyToIds) {
+  Client client(with_tokens());
+  client.token = "secret-admin";
+  for (const char* body : {R"({"name":"a","role":"viewer","workers":["x"]})",
+                           R"({"name":"a","role":"worker","workers":["a*b"]})",
+                           R"({"name":"a","role":"worker","workers":["a,b"]})",
+                           R"({"name":"a","role":"worker","workers":[""]})"}) {
+    EXPECT_EQ(client.post("/api/tokens", body).status, 422) << body;
+  }
+  EXPECT_TRUE(client.get("/api/tokens").at("/tokens").as_array().empty());
+}
+
 struct Fixed {
   const char* method;
   const char* path;

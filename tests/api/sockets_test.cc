@@ -70,10 +70,12 @@ TEST(Sockets, ARunGoesFromSubmitToCompletedByWorkersThatSpeakHttp) {
   const auto session = boost::json::parse(
       served.call(Method::kPost, "/api/workers", R"({"id":"w","machine":"m"})").body);
   const auto incarnation = session.at("incarnation").to_number<std::int64_t>();
+  const net::Headers own{{"Vortex-Session", std::string(session.at("session").as_string())}};
   const auto reply = boost::json::parse(
       served
           .call(Method::kPost, "/api/workers/w/sync",
-                fmt::format(R"({{"incarnation":{},"seq":1,"slots":1,"wait_ms":100}})", incarnation))
+                fmt::format(R"({{"incarnation":{},"seq":1,"slots":1,"wait_ms":100}})", incarnation),
+                own)
           .body);
   const auto epoch = reply.at_pointer("/assignments/0/epoch").to_number<std::int64_t>();
   for (const char* kind : {"started", "completed"}) {
@@ -81,7 +83,8 @@ TEST(Sockets, ARunGoesFromSubmitToCompletedByWorkersThatSpeakHttp) {
         Method::kPost, "/api/workers/w/sync",
         fmt::format(
             R"({{"incarnation":{},"seq":{},"slots":1,"reports":[{{"task":"r1-L0-0","epoch":{},"kind":"{}"}}]}})",
-            incarnation, kind[0] == 's' ? 2 : 3, epoch, kind));
+            incarnation, kind[0] == 's' ? 2 : 3, epoch, kind),
+        own);
     EXPECT_EQ(done.status, 200) << done.body;
   }
   const auto view = boost::json::parse(served.call(Method::kGet, "/api/runs/r1").body);

@@ -28,13 +28,16 @@ Worker join(Client& client, const std::string& id, int slots) {
                   fmt::format(R"({{"id":"{}","machine":"m1","slots":{},"zone":"z1","group":"g1"}})",
                               id, slots));
   EXPECT_EQ(session.status, 200) << session.body;
-  return {id, session.number("/incarnation"), 0};
+  return {id, session.number("/incarnation"), 0, session.text("/session")};
 }
+
+net::Headers session_of(const Worker& worker) { return {{"Vortex-Session", worker.session}}; }
 
 Answer sync(Client& client, Worker& worker, const std::string& more, int slots) {
   return client.post(fmt::format("/api/workers/{}/sync", worker.id),
                      fmt::format(R"({{"incarnation":{},"seq":{},"slots":{}{}}})",
-                                 worker.incarnation, ++worker.seq, slots, more));
+                                 worker.incarnation, ++worker.seq, slots, more),
+                     session_of(worker));
 }
 
 Held take(Client& client, Worker& worker) {
@@ -44,7 +47,8 @@ Held take(Client& client, Worker& worker) {
     ADD_FAILURE() << "nothing was assigned: " << answer.body;
     return {};
   }
-  return {answer.text("/assignments/0/task"), answer.number("/assignments/0/epoch")};
+  return {answer.text("/assignments/0/task"), answer.number("/assignments/0/epoch"),
+          answer.text("/assignments/0/token")};
 }
 
 void report(Client& client, Worker& worker, const Held& held, const std::string& what) {

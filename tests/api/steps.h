@@ -19,7 +19,9 @@ struct Worker {
   std::string id;
   std::int64_t incarnation = 0;
   std::uint64_t seq = 0;
+  std::string session = {};
 };
+net::Headers session_of(const Worker& worker);
 Worker join(Client& client, const std::string& id, int slots = 1);
 
 // One sync that is answered at once. `more` are further members of the body, each with a comma
@@ -29,6 +31,7 @@ Answer sync(Client& client, Worker& worker, const std::string& more = {}, int sl
 struct Held {
   std::string task;
   std::int64_t epoch = 0;
+  std::string token = {};
 };
 // The one assignment that the worker gets now.
 Held take(Client& client, Worker& worker);

@@ -237,6 +237,7 @@ Assignment drawn_assignment(Rng& rng) {
   if (rng.chance(300)) {
     assignment.checkpoint.clear();
     assignment.uploaded = {drawn_number(rng) >> 1U | 1U, drawn_number(rng) >> 1U};
+    assignment.token = "vxa_token";
   }
   return assignment;
 }

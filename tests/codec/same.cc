@@ -40,11 +40,13 @@ bool same(const CommandLine& a, const CommandLine& b) {
 }
 
 bool same(const Assignment& a, const Assignment& b) {
-  const auto& [attempt, number, work, execution_timeout, checkpoint, kill_grace, uploaded] = a;
+  const auto& [attempt, number, work, execution_timeout, checkpoint, kill_grace, uploaded, token] =
+      a;
   return same(attempt, b.attempt) &&
          vortex::testing::same(*std::get<OrderPtr>(work), *std::get<OrderPtr>(b.work)) &&
-         std::tie(number, execution_timeout, checkpoint, kill_grace, uploaded) ==
-             std::tie(b.number, b.execution_timeout, b.checkpoint, b.kill_grace, b.uploaded);
+         std::tie(number, execution_timeout, checkpoint, kill_grace, uploaded, token) ==
+             std::tie(b.number, b.execution_timeout, b.checkpoint, b.kill_grace, b.uploaded,
+                      b.token);
 }
 
 bool same(const StopOrder& a, const StopOrder& b) {

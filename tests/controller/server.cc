@@ -134,13 +134,14 @@ TestWorker::TestWorker(TestServer& server, std::string id, int slots)
       server_.post("/api/workers", fmt::format(R"({{"id":"{}","slots":{}}})", id_, slots_));
   EXPECT_LT(answer.status, 300) << answer.text;
   incarnation_ = answer.body.at("incarnation").to_number<std::int64_t>();
+  session_ = answer.body.at("session").as_string();
 }
 
 json::object TestWorker::sync(const std::string& held, const std::string& reports, int wait_ms) {
   const std::string body = fmt::format(
       R"({{"incarnation":{},"seq":{},"ack":{},"slots":{},"held":{},"reports":{},"wait_ms":{}}})",
       incarnation_, ++seq_, ack_, slots_, held, reports, wait_ms);
-  const auto answer = server_.post("/api/workers/" + id_ + "/sync", body);
+  const auto answer = server_.post("/api/workers/" + id_ + "/sync", body, headers());
   last_status_ = answer.status;
   if (answer.status != 200) return {};
   const json::object& reply = answer.body.as_object();

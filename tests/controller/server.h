@@ -86,12 +86,14 @@ class TestWorker {
                              const std::string& more = {});
   int last_status() const { return last_status_; }
   std::string incarnation() const { return std::to_string(incarnation_); }
+  net::Headers headers() const { return {{"Vortex-Session", session_}}; }
 
  private:
   TestServer& server_;
   std::string id_;
   int slots_;
   std::int64_t incarnation_ = 0;
+  std::string session_;
   std::int64_t seq_ = 0;
   std::string ack_ = R"({"term":0,"reply":0})";
   int last_status_ = 0;

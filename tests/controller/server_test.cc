@@ -140,7 +140,8 @@ TEST(Server, LogsAreKeptOnceAndStaleOnesRefused) {
   const auto given = worker.take();
   worker.report(given, "started");
   const std::string logs = "/api/tasks/" + given.task + "/logs";
-  const net::Headers plain{{"Content-Type", "application/octet-stream"}};
+  net::Headers plain = worker.headers();
+  plain.emplace_back("Content-Type", "application/octet-stream");
   const auto write = [&](std::int64_t epoch, int offset, const std::string& data) {
     return server.post(fmt::format("{}?epoch={}&offset={}", logs, epoch, offset), data, plain)
         .status;
@@ -224,7 +225,8 @@ TEST(Server, A08_MetricsTellHowLateAndHowLongAndWhatWasDisrupted) {
   worker.report(late, "timed_out");
   const auto given = worker.take();
   worker.report(given, "started");
-  server.post("/api/workers/w1/exited", R"({"incarnation": )" + worker.incarnation() + "}");
+  server.post("/api/workers/w1/exited", R"({"incarnation": )" + worker.incarnation() + "}",
+              worker.headers());
   const std::string text = server.get("/metrics").text;
   EXPECT_TRUE(text.contains("vortex_task_timeout_lateness_seconds_count{clock=\"execution\"} 1"))
       << text;

@@ -183,6 +183,47 @@ TEST_F(SyncTest, RegisteringTheSameLifeAgainLosesNothing) {
   complete(w, a);
 }
 
+TEST_F(SyncTest, OnlyWhoHasTheSessionSpeaksForALife) {
+  RegisterWorker first{{}, worker_info("w"), {5}, "hash"};
+  EXPECT_FALSE(ask<Registered>(first).repeated);
+  const std::uint64_t before = digest(*state);
+  SyncRequest request;
+  request.worker = WorkerId("w");
+  request.incarnation = {5};
+  request.seq = 9;
+  EXPECT_EQ(ask<SyncRefusal>(Sync{{}, request}).why, SyncRefusal::Why::kNoSession);
+  EXPECT_EQ(ask<SyncRefusal>(Sync{{}, request, "other"}).why, SyncRefusal::Why::kWrongSession);
+  EXPECT_EQ(ask_in_vain(WorkerExited{{}, WorkerId("w"), {5}}), RefusalKind::kNoSession);
+  EXPECT_EQ(ask_in_vain(WorkerExited{{}, WorkerId("w"), {5}, {}, {}, {}, "other"}),
+            RefusalKind::kWrongSession);
+  EXPECT_EQ(ask_in_vain(first), RefusalKind::kStaleIncarnation);
+  first.presented = "other";
+  EXPECT_EQ(ask_in_vain(first), RefusalKind::kStaleIncarnation);
+  EXPECT_EQ(digest(*state), before) << "nothing was changed";
+  first.presented = "hash";
+  first.session_hash = "new";
+  EXPECT_TRUE(ask<Registered>(first).repeated);
+  EXPECT_EQ(digest(*state), before) << "it keeps its session";
+  ignore_comings_and_goings();
+  ask_done(WorkerExited{{}, WorkerId("w"), {5}, {}, {}, {}, "hash"});
+}
+
+TEST_F(SyncTest, APresentLifeIsReplacedByTheTokenThatRegisteredIt) {
+  ignore_comings_and_goings();
+  ask<Registered>(RegisterWorker{{}, worker_info("w"), {5}, "hash", {}, "one", false});
+  const RegisterWorker by_two{{}, worker_info("w"), {6}, "hash2", {}, "two", false};
+  EXPECT_EQ(ask_in_vain(by_two), RefusalKind::kWorkerTaken);
+  RegisterWorker with_session = by_two;
+  with_session.presented = "hash";
+  ask<Registered>(with_session);
+  RegisterWorker by_one{{}, worker_info("w"), {7}, "hash3", {}, "one", false};
+  EXPECT_EQ(ask_in_vain(by_one), RefusalKind::kWorkerTaken) << "it is the other's now";
+  by_one.may_replace = true;
+  ask<Registered>(by_one);
+  ask_done(WorkerExited{{}, WorkerId("w"), {7}, {}, {}, {}, "hash3"});
+  ask<Registered>(RegisterWorker{{}, worker_info("w"), {8}, "hash4", {}, "two", false});
+}
+
 TEST_F(SyncTest, IncarnationsOnlyGoForward) {
   ignore_comings_and_goings();
   Hand& w = join(worker_info("w"), {5});

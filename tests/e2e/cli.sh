@@ -179,8 +179,10 @@ both leases show orders 0
 code 6 leases renew orders 0 --agent a1 --epoch 999
 code 0 leases release orders 0 --agent a1 --epoch "$epoch"
 code 3 leases show orders 7
-incarnation="$(api /api/workers -d '{"id":"w2"}' | jq .incarnation)"
-api /api/workers/w2/sync -d "{\"incarnation\":$incarnation,\"seq\":1,\"slots\":1}" >/dev/null
+registered="$(api /api/workers -d '{"id":"w2"}')"
+incarnation="$(jq .incarnation <<<"$registered")"
+session="Vortex-Session: $(jq -r .session <<<"$registered")"
+api /api/workers/w2/sync -H "$session" -d "{\"incarnation\":$incarnation,\"seq\":1,\"slots\":1}" >/dev/null
 code 0 workers reset w2 --yes
 both recoveries list
 code 3 recoveries show 4711

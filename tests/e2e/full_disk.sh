@@ -8,11 +8,13 @@ data="$(mktemp -d)"
 mount -t tmpfs -o size=24m none "$data"
 begin "$1" --database.space_reserve_mib=4
 
-incarnation="$(api /api/workers -d '{"id":"w1","slots":2}' | jq .incarnation)"
+registered="$(api /api/workers -d '{"id":"w1","slots":2}')"
+incarnation="$(jq .incarnation <<<"$registered")"
+session="Vortex-Session: $(jq -r .session <<<"$registered")"
 seq=0 ack='{"term":0,"reply":0}'
 sync() {
   seq=$((seq + 1))
-  reply="$(api /api/workers/w1/sync -d "{\"incarnation\":$incarnation,\"seq\":$seq,\"ack\":$ack,
+  reply="$(api /api/workers/w1/sync -H "$session" -d "{\"incarnation\":$incarnation,\"seq\":$seq,\"ack\":$ack,
     \"slots\":2,\"held\":$1,\"reports\":$2,\"wait_ms\":0}")"
   ack="$(jq -c .mark <<<"$reply")"
 }

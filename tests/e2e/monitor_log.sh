@@ -39,8 +39,10 @@ ended() { [[ "$(api /api/runs/r1 | jq -r .state)" == Failed ]]; }
 eventually ended
 
 # A worker whose call is cut is stale, and recovered when it is heard again.
-incarnation="$(api /api/workers -d '{"id":"W0"}' | jq .incarnation)"
-sync() { timeout "$1" curl -fsS "$url/api/workers/W0/sync" -d "{\"incarnation\":$incarnation,\"seq\":$2,\"slots\":0,\"wait_ms\":$3}"; }
+registered="$(api /api/workers -d '{"id":"W0"}')"
+incarnation="$(jq .incarnation <<<"$registered")"
+session="Vortex-Session: $(jq -r .session <<<"$registered")"
+sync() { timeout "$1" curl -fsS "$url/api/workers/W0/sync" -H "$session" -d "{\"incarnation\":$incarnation,\"seq\":$2,\"slots\":0,\"wait_ms\":$3}"; }
 sync 10 1 0 >/dev/null
 sync 0.2 2 5000 >/dev/null || true
 eventually has heartbeat_stale

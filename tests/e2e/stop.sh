@@ -5,8 +5,10 @@ set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 begin "$1"
 
-incarnation="$(api /api/workers -d '{"id":"w1","slots":4}' | jq .incarnation)"
-curl -s "$url/api/workers/w1/sync" -d "{\"incarnation\":$incarnation,\"seq\":1,\"slots\":4,\"wait_ms\":60000}" >/dev/null &
+registered="$(api /api/workers -d '{"id":"w1","slots":4}')"
+incarnation="$(jq .incarnation <<<"$registered")"
+session="Vortex-Session: $(jq -r .session <<<"$registered")"
+curl -s "$url/api/workers/w1/sync" -H "$session" -d "{\"incarnation\":$incarnation,\"seq\":1,\"slots\":4,\"wait_ms\":60000}" >/dev/null &
 curl -sN "$url/api/events?follow" >/dev/null &
 for i in $(seq 20); do
   api /api/runs -d '{"dag":{"name":"x","tasks":{"a":{"run":["true"],"map":{"over":{"range":{"from":1,"to":500}}}}}}}' >/dev/null

@@ -46,6 +46,20 @@ TEST(SqliteOpen, EmptyFileIsMigratedToTheNewestLayout) {
   ASSERT_TRUE(open_at(path)) << "and opened as it is the next time";
 }
 
+TEST(SqliteOpen, ADatabaseKeepsTheKeyOfAttemptsThatNoOtherHas) {
+  const TempFolder folder;
+  const auto key_of_file = [&](const char* name) {
+    const auto store = open_at(folder.file(name));
+    if (!store) return std::string();
+    const auto reader = (*store)->reader();
+    return reader ? (*reader)->attempt_key().value_or("") : std::string();
+  };
+  const std::string key = key_of_file("a.db");
+  EXPECT_EQ(key.size(), 64U);
+  EXPECT_EQ(key_of_file("a.db"), key);
+  EXPECT_NE(key_of_file("b.db"), key);
+}
+
 TEST(SqliteOpen, FileOfTheFirstLayoutIsBroughtToTheNewestWithAllThatIsInIt) {
   const TempFolder folder;
   const std::string path = folder.file("v.db");

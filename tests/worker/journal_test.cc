@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "net/server.h"
@@ -193,6 +194,27 @@ TEST(Proof, CoversEveryLifeThatTheProcessPutOnRecord) {
   const std::string body =
       proof_body({WorkerId("w"), {8}, {}, contents.lives, /*status: signal*/ 9});
   EXPECT_EQ(body, R"({"incarnation":8,"started":[],"incarnations":[7,8],"signal":9})");
+}
+
+TEST(Proof, TheSecretOfTheNewestLifeIsOnRecordForItsSupervisorAlone) {
+  const TempFolder folder;
+  const std::string path = folder.path() + "/w.slots";
+  auto record =
+      SlotRecord::create({.path = path, .slots = 2, .work_dir = {}, .pid_space = 1, .worker = "w"});
+  ASSERT_TRUE(record.has_value());
+  EXPECT_EQ(read_record(path).session, "");
+  record->note_life({7});
+  record->note_session({7}, "vxs_seven");
+  record->note_life({8});
+  record->note_session({9}, "vxs_unknown");
+  const RecordContents contents = read_record(path);
+  EXPECT_EQ(contents.session, "vxs_seven") << "the answer to the eighth was lost";
+  EXPECT_EQ(contents.worker_id, "w");
+  record->note_session({8}, "vxs_eight");
+  EXPECT_EQ(read_record(path).session, "vxs_eight");
+  struct stat seen{};
+  ASSERT_EQ(::stat(path.c_str(), &seen), 0);
+  EXPECT_EQ(seen.st_mode & 0777U, 0600U);
 }
 
 TEST(Proof, TheNewestLivesStayOnRecordHoweverManyThereWere) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -69,6 +70,14 @@ std::expected<std::string, ExitCode> read_token(const std::string& path) {
   return std::unexpected(ExitCode::kAuth);
 }
 
+// A file that was named, or else what the environment holds: a task finds the token of its attempt.
+std::expected<std::string, ExitCode> token_of(const Context& context) {
+  if (!context.token.empty()) return context.token;
+  if (!context.token_file.empty()) return read_token(context.token_file);
+  const char* given = std::getenv("VORTEX_TOKEN");
+  return given == nullptr ? std::string() : std::string(given);
+}
+
 // Each --server may itself be a list with commas.
 std::expected<std::vector<net::Endpoint>, ExitCode> read_servers(const Context& context) {
   std::vector<net::Endpoint> found;
@@ -124,11 +133,11 @@ std::expected<std::vector<net::ClientConfig>, ExitCode> controllers_of(const Con
   if (chosen.servers.empty() && login) chosen.servers.push_back(login->url);
   const auto servers = read_servers(chosen);
   if (!servers) return std::unexpected(servers.error());
-  auto token = read_token(context.token_file);
+  auto token = token_of(context);
   if (!token) return std::unexpected(token.error());
   // What was given for one controller is shown to no other.
   const bool ours = login && servers->size() == 1 && leads_to(*login, servers->front());
-  if (ours && context.token_file.empty()) token = login->token;
+  if (ours && token->empty()) token = login->token;
   if (ours && context.ca_file.empty()) chosen.ca_file = login->ca_file;
   const auto trust = trust_of(chosen);
   if (!trust) return std::unexpected(trust.error());

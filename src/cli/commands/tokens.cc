@@ -2,10 +2,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "api/access.h"
+#include "api/bodies.h"
 #include "api/secrets.h"
 #include "base/clock.h"
 #include "cli/arguments.h"
@@ -22,6 +24,7 @@ namespace {
 struct Options {
   std::string name;
   std::string role = "viewer";
+  std::vector<std::string> workers;
   bool offline = false;
 };
 
@@ -51,6 +54,14 @@ std::expected<void, store::Error> write_row(store::Store& store, const TokenRow&
   return done;
 }
 
+boost::json::object body_of(const Options& options) {
+  boost::json::object body{{"name", options.name}, {"role", options.role}};
+  if (options.workers.empty()) return body;
+  boost::json::array& workers = body["workers"].emplace_array();
+  for (const std::string& worker : options.workers) workers.emplace_back(worker);
+  return body;
+}
+
 ExitCode create_offline(Context& context, const Options& options, Role role) {
   const auto loaded = load(context);
   if (!loaded) return ExitCode::kInvalid;
@@ -64,13 +75,19 @@ ExitCode create_offline(Context& context, const Options& options, Role role) {
     complain(known.error().detail, kHelp);
     return ExitCode::kFailed;
   }
+  const auto request = api::read_token_request(compact_json(body_of(options)));
+  if (!request) {
+    complain(request.error().front().message, request.error().front().help);
+    return ExitCode::kUsage;
+  }
   if (*known) {
     complain(fmt::format("a token '{}' already exists", options.name),
              "revoke it first or choose another name");
     return ExitCode::kConflict;
   }
   const std::string secret = api::mint_token();
-  const TokenRow row{options.name, role, api::hash_token(secret), wall_clock_now(), false};
+  const TokenRow row{options.name,     role,  api::hash_token(secret),
+                     wall_clock_now(), false, request->workers};
   if (const auto done = write_row(**store, row); !done) {
     complain(done.error().detail, kHelp);
     return ExitCode::kFailed;
@@ -84,6 +101,16 @@ ExitCode create_offline(Context& context, const Options& options, Role role) {
 constexpr ListColumn kTokenColumns[] = {
     {"NAME", [](const boost::json::object& o, const Look&) { return plain_cell(o, "name"); }},
     {"ROLE", [](const boost::json::object& o, const Look&) { return plain_cell(o, "role"); }},
+    {"WORKERS",
+     [](const boost::json::object& o, const Look&) {
+       std::string all;
+       if (const auto* list = o.if_contains("workers"); list != nullptr && list->is_array()) {
+         for (const auto& one : list->as_array()) {
+           all += (all.empty() ? "" : ",") + std::string(one.as_string());
+         }
+       }
+       return Cell{all.empty() ? "-" : all, Tone::kPlain};
+     }},
     {"STATE",
      [](const boost::json::object& o, const Look&) {
        const bool revoked = flag_at(o, "revoked");
@@ -103,11 +130,15 @@ ExitCode create(Context& context, const Options& options) {
              "roles are viewer, submitter, operator, worker and admin");
     return ExitCode::kUsage;
   }
+  if (!options.workers.empty() && *role != Role::kWorker) {
+    complain("--worker requires --role worker",
+             "only tokens with the role worker can be bound to workers");
+    return ExitCode::kUsage;
+  }
   if (options.offline) return create_offline(context, options, *role);
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
-  const boost::json::object body{{"name", options.name}, {"role", options.role}};
-  const auto made = (*api)->post("/api/tokens", compact_json(body));
+  const auto made = (*api)->post("/api/tokens", compact_json(body_of(options)));
   if (!made) return report(made.error());
   const std::string secret = text_at(made->object(), "secret");
   if (!wants_json(context) && !context.quiet) {
@@ -137,9 +168,14 @@ void add_tokens(CommandSpec app, Command& chosen) {
   make.option("--role", options->role, "Role: viewer, submitter, operator, worker or admin")
       .value_name("ROLE")
       .shows_default();
+  make.option("--worker", options->workers,
+              "Bind the token to this worker id, exact or ending with *; repeat for more")
+      .value_name("ID");
   make.flag("--offline", options->offline,
             "Write directly to the database file; no controller may be using it");
-  make.example("vortex tokens create first --role admin --offline > admin.token");
+  make.example(
+      "vortex tokens create first --role admin --offline > admin.token\n"
+      "vortex tokens create gpu --role worker --worker 'gpu-*' > gpu.token");
   make.on_chosen(chosen, [options](Context& context) { return create(context, *options); });
   CommandSpec all = tokens.command("list", "List tokens");
   all.example("vortex tokens list");

@@ -359,10 +359,13 @@ ExitCode check_fence(const Context& context) {
   }
   Context where = context;
   if (where.servers.empty() && !url.empty()) where.servers.push_back(url);
+  // Good for this attempt alone, and it came the same way: that may be in clear.
+  where.token = environment("VORTEX_TOKEN");
+  const bool own = where.token.starts_with("vxa_");
   const auto controllers = controllers_of(where);
   if (!controllers) return controllers.error();
   for (const net::ClientConfig& controller : *controllers) {
-    if (controller.token.empty() || !net::is_in_clear(controller.endpoint)) continue;
+    if (own || controller.token.empty() || !net::is_in_clear(controller.endpoint)) continue;
     complain(
         fmt::format("not sending the token to {} in clear text", net::url_of(controller.endpoint)),
         "start the worker with `--server https://...`; tasks are given its address in "
@@ -378,7 +381,9 @@ ExitCode check_fence(const Context& context) {
     return ExitCode::kOk;
   }
   // Lost for good, or never had: both mean stop.
-  const bool lost = answer.error().status == 409 || answer.error().status == 404;
+  const int status = answer.error().status;
+  const bool over = answer.error().code == "VX-AUTH-009";
+  const bool lost = status == 409 || status == 404 || over;
   const ExitCode code = report(answer.error());
   return lost ? ExitCode::kFailed : code;
 }

@@ -1,12 +1,15 @@
 #include "store/sqlite/open.h"
 
+#include <array>
 #include <charconv>
 #include <chrono>
+#include <iterator>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/random.h>
 
 #include "base/text.h"
 #include "store/plan_shelf.h"
@@ -63,6 +66,20 @@ class SqliteStore final : public Store {
   SqliteWriter writer_;
 };
 
+// Once for a database: all controllers that will ever be on it share the key.
+Result<void> make_attempt_key(Connection& db) {
+  const auto known = db.ask(sql::kHasAttemptKey);
+  if (!known) return std::unexpected(known.error());
+  if (*known != "0") return {};
+  std::array<unsigned char, 32> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != std::ssize(bytes)) {
+    return std::unexpected(Error{Fault::kUnavailable, "the system has no random bytes"});
+  }
+  std::string text;
+  for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
+  return db.exec(fmt::format(sql::kAddAttemptKey, text));
+}
+
 Result<void> set_up_writer(Connection& db, const SqliteOptions& options) {
   if (sqlite3_db_readonly(db.handle(), "main") != 0) {
     return std::unexpected(
@@ -85,7 +102,8 @@ Result<void> set_up_writer(Connection& db, const SqliteOptions& options) {
   if (auto done = db.exec(fmt::format(sql::kSetUpWriter, options.checkpoint_pages)); !done) {
     return done;
   }
-  return migrate(db);
+  if (auto done = migrate(db); !done) return done;
+  return make_attempt_key(db);
 }
 
 Result<CommitMark::Point> point_of(Connection& db) {

@@ -104,6 +104,14 @@ Result<EventLines> SqliteReader::events_after(std::uint64_t after, std::uint32_t
   return lines;
 }
 
+Result<std::string> SqliteReader::attempt_key() {
+  auto keys = read_all<std::string>(sql_.attempt_key.start(),
+                                    [](Rows& rows) { return std::string(rows.view()); });
+  if (!keys) return std::unexpected(keys.error());
+  if (keys->empty()) return std::unexpected(Error{Fault::kDamaged, "cluster_keys is empty"});
+  return keys->front();
+}
+
 Result<std::vector<TokenRow>> SqliteReader::tokens() {
   return read_all<TokenRow>(sql_.all_tokens.start(), take_row<TokenRow>);
 }

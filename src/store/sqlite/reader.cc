@@ -45,6 +45,7 @@ ReaderStatements::ReaderStatements(Connection& db)
       dag_page(db, sql::kDagPage),
       one_dag(db, sql::kOneDag),
       events_from(db, sql::kEventsFrom),
+      attempt_key(db, sql::kAttemptKey),
       all_tokens(db, sql::kAllTokens),
       all_webhooks(db, sql::kAllWebhooks),
       audit_before(db, sql::kAuditBefore),

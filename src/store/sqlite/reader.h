@@ -72,6 +72,7 @@ struct ReaderStatements {
   Statement dag_page;
   Statement one_dag;
   Statement events_from;
+  Statement attempt_key;
   Statement all_tokens;
   Statement all_webhooks;
   Statement audit_before;
@@ -133,6 +134,7 @@ class SqliteReader final : public Reader {
   Result<Page<DagView>> dags(const PageRequest& page) override;
   Result<std::optional<DagView>> dag(const std::string& name) override;
   Result<EventLines> events_after(std::uint64_t after, std::uint32_t bytes_max) override;
+  Result<std::string> attempt_key() override;
   Result<std::vector<TokenRow>> tokens() override;
   Result<std::vector<WebhookRow>> webhooks() override;
   Result<Page<AuditRow>> audit(const AuditFilter& filter, const PageRequest& page) override;

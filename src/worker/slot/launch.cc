@@ -58,6 +58,7 @@ Launch make_launch(const Assignment& assignment, const LaunchContext& context) {
   set("VORTEX_ATTEMPT", std::to_string(assignment.number));
   set("VORTEX_EPOCH", std::to_string(assignment.attempt.epoch.value));
   set("VORTEX_URL", context.url);
+  if (!assignment.token.empty()) set("VORTEX_TOKEN", assignment.token);
   set("VORTEX_WORKER", context.worker);
   set("VORTEX_WORKER_PID", std::to_string(::getpid()));
   set("TRACEPARENT", trace_parent(assignment, order));

@@ -46,7 +46,16 @@ struct Tail {
   std::uint64_t count;
   std::uint64_t lives[kLives];
 };
-static_assert(sizeof(Head) % alignof(Entry) == 0 && sizeof(Entry) % alignof(Tail) == 0);
+// Behind that. A secret is written before its life.
+struct Secrets {
+  char worker[256];
+  struct {
+    std::uint64_t life;
+    char session[64];
+  } of[Tail::kLives];
+};
+static_assert(sizeof(Head) % alignof(Entry) == 0 && sizeof(Entry) % alignof(Tail) == 0 &&
+              sizeof(Tail) % alignof(Secrets) == 0);
 
 // Two for each slot, then one for the worker. Files of an older kind have an even number.
 std::uint32_t entries_for(std::uint32_t slots) { return slots * 2 + 1; }
@@ -82,6 +91,12 @@ struct SlotRecord::Mapped {
     const std::size_t at = sizeof(Head) + sizeof(Entry) * mapped->head.entries;
     if (bytes < at + sizeof(Tail)) return nullptr;
     return reinterpret_cast<Tail*>(mapped->entries() + mapped->head.entries);
+  }
+  static Secrets* secrets(Mapped* mapped, std::size_t bytes) {
+    Tail* before = tail(mapped, bytes);
+    if (before == nullptr) return nullptr;
+    const std::size_t at = sizeof(Head) + sizeof(Entry) * mapped->head.entries + sizeof(Tail);
+    return bytes < at + sizeof(Secrets) ? nullptr : reinterpret_cast<Secrets*>(before + 1);
   }
 };
 
@@ -133,7 +148,7 @@ std::expected<SlotRecord, std::string> SlotRecord::create(const Config& config) 
   Fd file = open_own_file(draft, O_RDWR | O_TRUNC);
   if (!file) return fault();
   const std::uint32_t entries = entries_for(config.slots);
-  const std::size_t bytes = sizeof(Head) + sizeof(Entry) * entries + sizeof(Tail);
+  const std::size_t bytes = sizeof(Head) + sizeof(Entry) * entries + sizeof(Tail) + sizeof(Secrets);
   // Space is taken now: a full disk must not be met by a store into the map.
   if (const int full = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes))) {
     errno = full;
@@ -147,6 +162,9 @@ std::expected<SlotRecord, std::string> SlotRecord::create(const Config& config) 
   copy_text(head.work_dir, config.work_dir);
   head.entries = entries;
   head.pid_space = config.pid_space;
+  if (Secrets* secrets = Mapped::secrets(record.mapped_, record.bytes_)) {
+    copy_text(secrets->worker, config.worker);
+  }
   if (::rename(draft.c_str(), config.path.c_str()) != 0) return fault();
   return record;
 }
@@ -215,6 +233,21 @@ void SlotRecord::note_life(Incarnation life) {
   std::atomic_ref(tail->count).store(count + 1, std::memory_order_release);
 }
 
+void SlotRecord::note_session(Incarnation life, const std::string& session) {
+  const Tail* tail = Mapped::tail(mapped_, bytes_);
+  Secrets* secrets = Mapped::secrets(mapped_, bytes_);
+  if (tail == nullptr || secrets == nullptr || session.size() >= sizeof(secrets->of[0].session)) {
+    return;
+  }
+  for (std::size_t i = 0; i < Tail::kLives; ++i) {
+    if (tail->lives[i] != life.value) continue;
+    auto& place = secrets->of[i];
+    std::memset(place.session, 0, sizeof(place.session));
+    copy_text(place.session, session);
+    std::atomic_ref(place.life).store(life.value, std::memory_order_release);
+  }
+}
+
 RecordContents read_record(const std::string& path) {
   const std::string bytes = read_own_file(path);
   RecordContents contents;
@@ -246,6 +279,16 @@ RecordContents read_record(const std::string& path) {
   std::memcpy(&tail, bytes.data() + at, sizeof(tail));
   for (std::size_t i = 0; i < std::min<std::uint64_t>(tail.count, Tail::kLives); ++i) {
     contents.lives.push_back({tail.lives[i]});
+  }
+  Secrets secrets;
+  if (at + sizeof(tail) + sizeof(secrets) > bytes.size()) return contents;  // likewise
+  std::memcpy(&secrets, bytes.data() + at + sizeof(tail), sizeof(secrets));
+  contents.worker_id = text_of(secrets.worker);
+  std::uint64_t newest = 0;
+  for (const auto& place : secrets.of) {
+    if (place.life <= newest) continue;
+    newest = place.life;
+    contents.session = text_of(place.session);
   }
   return contents;
 }

@@ -47,6 +47,7 @@ class SlotRecord {
     std::uint32_t slots = 0;
     std::string work_dir;  // tasks have paths below it in their environment
     std::uint32_t pid_space = own_pid_space();
+    std::string worker = {};  // its id
   };
   static std::expected<SlotRecord, std::string> create(const Config& config);
   // The same record in another process. One that cannot be mapped writes nothing.
@@ -73,6 +74,10 @@ class SlotRecord {
   // it, so that proof of its end covers it.
   void note_life(Incarnation life);
 
+  // From the same thread: the secret of a life that was noted, before anything is said in it, so
+  // that its end can be proved.
+  void note_session(Incarnation life, const std::string& session);
+
   // For another process; -1: there is none.
   int file() const { return file_.get(); }
 
@@ -91,6 +96,8 @@ struct RecordContents {
   std::optional<RecordedProcess> worker;  // whose record it is; an older file does not say
   std::vector<RecordedProcess> processes;
   std::vector<Incarnation> lives;  // the newest, in any order
+  std::string session = {};        // of the newest life whose secret is known; empty: of none
+  std::string worker_id = {};      // empty: an older file does not say
 };
 // Whether its ids mean the same to the caller.
 bool is_of_own_pid_space(const RecordContents& record);

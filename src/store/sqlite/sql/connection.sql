@@ -18,6 +18,12 @@ PRAGMA journal_mode = WAL;
 -- name: set_up_writer
 PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = {}; PRAGMA journal_size_limit = 268435456; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF;
 
+-- name: add_attempt_key
+INSERT OR IGNORE INTO cluster_keys (name, value) VALUES ('attempts', '{}');
+
+-- name: has_attempt_key
+SELECT count(*) FROM cluster_keys WHERE name = 'attempts';
+
 -- name: user_version
 PRAGMA user_version;
 

@@ -56,6 +56,9 @@ WHERE d.name > ?1 ORDER BY d.name LIMIT ?2;
 SELECT @columns:dags d@, d.digest, s.nodes, s.tasks
 FROM dags d JOIN dag_specs s ON s.digest = d.digest WHERE d.name = ?1;
 
+-- name: attempt_key
+SELECT value FROM cluster_keys WHERE name = 'attempts';
+
 -- name: all_tokens
 SELECT @columns:tokens t@ FROM tokens t ORDER BY t.name;
 
