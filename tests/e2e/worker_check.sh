@@ -19,7 +19,7 @@ fail() {
 
 # The small worker of the docs keeps the rules it claims to keep.
 sed -n '/^```bash$/,/^```$/p' "$root/docs/api.md" | grep -v '^```' >"$folder/small.sh"
-claims=(argv script exit-code failing-script start-once stop stale repeat-reports unavailable reset unknown-fields self-fence)
+claims=(session argv script exit-code failing-script start-once stop stale repeat-reports unavailable reset unknown-fields self-fence)
 "$vortex" worker-check "${claims[@]/#/--rule=}" -- bash "$folder/small.sh" '{url}' w4 >"$folder/small" 2>&1 ||
   fail "the worker in docs/api.md: $(cat "$folder/small")"
 
@@ -44,6 +44,7 @@ breaks start-once 's|^    ((epoch > ${newest\[$name\]:-0})) .*||'
 breaks timeout 's|&& how=timed_out|\&\& :|'
 breaks stale 's|&& how=stale|\&\& :|'
 breaks repeat-reports 's|^    (($(jq .seq_seen <<<"$reply") >= seq)) &&|   |'
+breaks session 's|-H "Vortex-Session: $session"||'
 breaks self-fence 's|&& how=self_fenced|\&\& :|'
 
 "$vortex" worker-check -- false >"$folder/nobody" 2>&1 && fail "a worker that is not there passed"

@@ -47,6 +47,15 @@ Verdict registers(const Scene& scene) {
   return passed();
 }
 
+Verdict carries_its_session(const Scene& scene) {
+  const Attempt attempt = scene.stage.assign(script("echo output"));
+  if (Verdict end = want_completed(scene, attempt); end.kind != Verdict::Kind::kPass) return end;
+  const Record record = scene.stage.record();
+  if (record.strangers.empty()) return passed();
+  return wrong(record.strangers.front() +
+               "; send the `session` of the registration as the header Vortex-Session");
+}
+
 // The longest time between two calls, and whether each named the task in hand.
 Verdict heartbeats(const Scene& scene) {
   const std::string go = path_in(scene, "heartbeat");
@@ -243,6 +252,8 @@ Verdict keeps_to_the_exchange(const Scene& scene) {
 
 constexpr Rule kExchangeRules[] = {
     {"register", "registers and starts to sync", "Registration", registers},
+    {"session", "sends the session of its registration with every call", "Registration",
+     carries_its_session},
     {"heartbeat", "calls in time and lists what it holds", "Timing", heartbeats},
     {"start-once", "starts an epoch once, however often it is assigned", "Assignments",
      starts_once},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <random>
 #include <utility>
 #include <variant>
 
@@ -51,6 +52,11 @@ std::uint64_t number_in(const net::Query& query, std::string_view name) {
   std::uint64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
+}
+
+std::string new_secret() {
+  std::random_device chance;
+  return fmt::format("vxs_{:08x}{:08x}{:08x}{:08x}", chance(), chance(), chance(), chance());
 }
 
 }  // namespace
@@ -223,6 +229,7 @@ net::Response Stage::serve_register(const net::Request& request) {
     for (auto& [attempt, given] : given_) given.over = true;
   }
   session_ = true;
+  if (!same_life) secret_ = new_secret();
   worker_ = body->info.id;
   incarnation_ = incarnation;
   return json_response(
@@ -231,13 +238,15 @@ net::Response Stage::serve_register(const net::Request& request) {
                                                .incarnation = incarnation,
                                                .lease = timing_.lease,
                                                .heartbeat_interval = timing_.heartbeat_interval,
-                                               .self_fence = timing_.self_fence})));
+                                               .self_fence = timing_.self_fence,
+                                               .session = secret_})));
 }
 
 net::Response Stage::serve_logs(const net::Request& request) {
   const auto task = parse_task_id(request.segments[2]);
   const std::lock_guard lock(mutex_);
   if (!task) return problem(404, "VX-TASK-404");
+  look_for_session(request);
   std::string& log = record_.logs[{*task, {number_in(request.query, "epoch")}}];
   const std::uint64_t offset = number_in(request.query, "offset");
   if (offset > log.size()) {
@@ -248,6 +257,15 @@ net::Response Stage::serve_logs(const net::Request& request) {
   }
   log.replace(offset, std::string::npos, request.body);
   return json_response(204, "");
+}
+
+// Precondition: locked. A controller refuses such a call; here it goes on, so that the other rules
+// can be tried as well.
+void Stage::look_for_session(const net::Request& request) {
+  const auto sent = net::find_header(request.headers, "Vortex-Session");
+  if (sent == secret_ || record_.strangers.size() >= kFaultsMax) return;
+  record_.strangers.push_back(fmt::format("{} came {}", request.target.substr(0, 100),
+                                          sent ? "with another session" : "without a session"));
 }
 
 // False: a repeated or overtaken call.
@@ -268,6 +286,7 @@ std::expected<bool, net::Response> Stage::hear(const net::Request& request, Sync
   if (body.incarnation < incarnation_) {
     return std::unexpected(refusal(SyncRefusal::Why::kStaleIncarnation, incarnation_));
   }
+  look_for_session(request);
   if (!session_) return std::unexpected(refusal(SyncRefusal::Why::kSessionEnded, incarnation_));
   if (body.seq <= last_seq_) {
     return std::unexpected(refusal(SyncRefusal::Why::kOldMessage, incarnation_));

@@ -51,9 +51,10 @@ struct Record {
   std::vector<SeenCall> calls;  // that were acted on
   std::vector<SeenReport> reports;
   std::map<Attempt, std::string> logs;
-  std::vector<std::string> faults;  // what could not be read, or broke a rule of the exchange
-  std::uint32_t turned_away = 0;    // calls that found the controller in trouble
-  Instant answered_at;              // the newest call that was acknowledged was sent before this
+  std::vector<std::string> faults;     // what could not be read, or broke a rule of the exchange
+  std::vector<std::string> strangers;  // calls that did not carry the session they should have
+  std::uint32_t turned_away = 0;       // calls that found the controller in trouble
+  Instant answered_at;                 // the newest call that was acknowledged was sent before this
 };
 
 enum class Weather : std::uint8_t { kFair, kUnavailable, kDeaf };
@@ -103,6 +104,7 @@ class Stage {
   net::Response serve_logs(const net::Request& request);
   std::expected<bool, net::Response> hear(const net::Request& request, SyncRequest& body);
   void hear_reports(const SyncRequest& body);
+  void look_for_session(const net::Request& request);
   bool has_news() const;
   std::string answer();
   std::string with_future(std::string json) const;
@@ -116,6 +118,7 @@ class Stage {
   WorkerId worker_;
   Incarnation incarnation_;
   bool session_ = false;
+  std::string secret_;  // of the session
   std::uint64_t last_seq_ = 0;
   std::uint64_t seq_seen_ = 0;
   std::uint64_t parked_seq_ = 0;  // the newest call that may wait; an earlier one is let go
