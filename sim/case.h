@@ -19,7 +19,8 @@ namespace vortex::sim {
 inline constexpr std::uint32_t kFirstDrawing = 1;
 inline constexpr std::uint32_t kThirdDrawing = 3;
 inline constexpr std::uint32_t kFourthDrawing = 4;
-inline constexpr std::uint32_t kPresentDrawing = kFourthDrawing;
+inline constexpr std::uint32_t kFifthDrawing = 5;
+inline constexpr std::uint32_t kPresentDrawing = kFifthDrawing;
 
 struct Case {
   std::uint64_t seed = 1;

@@ -40,7 +40,8 @@ const DeadLetterRow* find_letter(const Tables& tables, std::uint64_t pick,
 
 }  // namespace
 
-Clients::Clients(Scene& scene, Rng rng) : scene_(scene), rng_(rng) {}
+Clients::Clients(Scene& scene, Rng rng)
+    : scene_(scene), rng_(rng), forger_(scene.setup.seed * 1000 + 999) {}
 
 void Clients::begin() {
   for (const Act& act : scene_.setup.acts) {
@@ -49,6 +50,7 @@ void Clients::begin() {
     if (submits) ++open_submits_;
     scene_.agenda.at(act.at, [this, &act] { perform(act); });
   }
+  if (scene_.setup.forges) scene_.agenda.after(millis(100), [this] { forge(); });
 }
 
 void Clients::perform(const Act& act) {
@@ -207,6 +209,42 @@ void Clients::submit_wrong(const Act& act) {
   command.dag = std::move(dag);
   if (act.pick % 3 != 0) command.idempotency_key = fmt::format("wrong-{}", act.pick);
   ask(std::move(command), kFewTries, {});
+}
+
+// A second worker that may call everything a worker may, and knows all that can be read: it speaks
+// in the present life of another, with no session or a guessed one.
+void Clients::forge() {
+  if (scene_.faults_stopped) return;
+  const Duration beat = scene_.setup.timings.policy.heartbeat_interval;
+  scene_.agenda.after(forger_.between(beat / 4, beat * 3), [this] { forge(); });
+  const auto& workers = scene_.store.tables().workers();
+  if (workers.empty()) return;
+  const auto victim =
+      std::next(workers.begin(), static_cast<std::ptrdiff_t>(forger_.below(workers.size())));
+  const WorkerRow& row = victim->second;
+  const WorkerId id = row.info->id;
+  const std::string session = forger_.chance(500) ? "" : fmt::format("guess-{}", ++forged_);
+  const TaskRow* held = nullptr;
+  for (const auto& [task, one] : scene_.store.tables().tasks()) {
+    if (is_held(one.state) && one.worker == id) held = &one;
+  }
+  if (forger_.chance(300)) {
+    return ask(core::WorkerExited{{}, id, row.incarnation, {}, {}, {}, session}, 1, {});
+  }
+  if (held != nullptr && forger_.chance(200)) {
+    const core::CheckpointClaim by{id, row.incarnation, {held->id, held->epoch}, session};
+    return ask(core::KeepCheckpoint{{}, by, {1'000'000'000'000 + ++forged_, 10}}, 1, {});
+  }
+  SyncRequest request;
+  request.worker = id;
+  request.incarnation = row.incarnation;
+  request.seq = 1'000'000'000 + ++forged_;
+  request.slots = 1;
+  if (held != nullptr) {
+    request.held.emplace();
+    request.reports.push_back({{held->id, held->epoch}, Completed{"{}"}});
+  }
+  ask(core::Sync{{}, std::move(request), session}, 1, {});
 }
 
 // What no careful client sends. Each of these is refused and changes nothing.

@@ -51,9 +51,12 @@ class Clients {
   void submit_wrong(const Act& act);
   void ask_nonsense(const Act& act);
   void tend(RunId run, std::uint32_t looks);
+  void forge();
 
   Scene& scene_;
   Rng rng_;
+  Rng forger_;  // what is drawn here moves no other draw
+  std::uint64_t forged_ = 0;
   std::vector<RunId> runs_;  // those we were told of
   std::uint32_t open_submits_ = 0;
 };

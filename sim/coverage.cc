@@ -445,10 +445,10 @@ constexpr Feature kFeatures[] = {
 
 constexpr std::array<CommandFeature, kCommands> kCommandFeatures{{
     {"RegisterWorker", "26-ok-is-durable 26-nonsense-refused"},
-    {"Sync", "26-ok-is-durable 26-nonsense-refused"},
+    {"Sync", "26-ok-is-durable 26-nonsense-refused 49-sessions-kept"},
     {"ConnectionLost", "19-no-early-silence", "by the controller, when a line closes"},
     {"ProbeResult", "19-no-early-silence", "by the controller, after a probe"},
-    {"WorkerExited", "26-ok-is-durable"},
+    {"WorkerExited", "26-ok-is-durable 49-sessions-kept"},
     {"Unsent", "13-attempts-add-up"},
     {"DrainWorker", "26-ok-is-durable"},
     {"CordonWorker", "26-nonsense-refused"},

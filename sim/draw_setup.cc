@@ -196,6 +196,7 @@ Setup draw_setup(const Case& c) {
   Rng more = root.fork(9);
   const Rng third = root.fork(10);
   const Rng fourth = root.fork(11);
+  const Rng fifth = root.fork(12);
   const bool draws_more = c.drawing > kFirstDrawing;
   setup.scenario = draw_scenario(c, frame);
   const std::int64_t leases = frame.between(5, 12);
@@ -217,6 +218,7 @@ Setup draw_setup(const Case& c) {
   if (draws_more) draw_more(setup, more.fork(2));
   if (c.drawing >= kThirdDrawing) draw_third(setup, third);
   if (c.drawing >= kFourthDrawing) draw_fourth(setup, fourth);
+  if (c.drawing >= kFifthDrawing) draw_fifth(setup, fifth);
   leave_out(setup, c);
   return setup;
 }

@@ -115,6 +115,8 @@ void draw_fourth(Setup& setup, Rng rng) {
   setup.burns = rest.chance(300);
 }
 
+void draw_fifth(Setup& setup, Rng rng) { setup.forges = rng.chance(400); }
+
 void draw_third(Setup& setup, Rng rng) {
   Rng retention = rng.fork(1);
   Rng map = rng.fork(2);

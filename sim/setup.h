@@ -154,6 +154,7 @@ struct Setup {
   std::optional<std::uint32_t> tended;    // this draft's run is watched over by an eager operator
   // Since the fourth drawing.
   bool lifts_blame = true;   // in the end, operators also lift cordons that end by themselves
+  bool forges = false;       // somebody speaks for workers whose sessions it does not know
   bool burns = false;        // somebody tries to register with a number that none can follow
   std::uint32_t tokens = 1;  // that submits come with
 

@@ -11,7 +11,8 @@ namespace vortex::sim {
 
 namespace {
 
-agent::Input register_result(agent::CallId call, const CallResult& result) {
+agent::Input register_result(agent::CallId call, const CallResult& result,
+                             const std::string& session = {}) {
   if (const auto* not_leader = std::get_if<NotLeader>(&result)) {
     agent::CallFailed failed{call, {}, {}};
     if (not_leader->leader) failed.leader = {*not_leader->leader};
@@ -20,8 +21,8 @@ agent::Input register_result(agent::CallId call, const CallResult& result) {
   if (const auto* body = std::get_if<core::ReplyBody>(&result)) {
     if (const auto* yes = std::get_if<core::Registered>(body)) {
       return agent::RegisterAnswer{
-          call,
-          agent::RegisterAccepted{yes->term, yes->lease, yes->heartbeat_interval, yes->self_fence}};
+          call, agent::RegisterAccepted{yes->term, yes->lease, yes->heartbeat_interval,
+                                        yes->self_fence, session}};
     }
     const auto* no = std::get_if<core::Refusal>(body);
     if (no && no->kind == core::RefusalKind::kStaleIncarnation && no->incarnation) {
@@ -112,12 +113,24 @@ void WorkerHost::feed(agent::Input input) {
 }
 
 void WorkerHost::perform(agent::SendRegister& send) {
-  core::RegisterWorker command{{}, std::move(send.info), send.incarnation};
+  // Made by the controller that hears it; what stands for the secret stands for its hash as well.
+  const std::string session =
+      fmt::format("{}-{}-{}", id().text, send.incarnation.value, send.call.value);
+  core::RegisterWorker command{{}, std::move(send.info), send.incarnation, session, {}, "workers"};
   // On record before anybody hears of it.
   if (lives_.empty() || lives_.back() != send.incarnation) lives_.push_back(send.incarnation);
-  const auto done = [this, call = send.call, life = process_.life()](const CallResult& result) {
+  const auto done = [this, call = send.call, as = send.incarnation, session,
+                     life = process_.life()](const CallResult& result) {
     process_.run_in(
-        life, [this, call](const CallResult& told) { feed(register_result(call, told)); }, result);
+        life,
+        [this, call, as, session](const CallResult& told) {
+          const auto* body = std::get_if<core::ReplyBody>(&told);
+          if (body != nullptr && std::holds_alternative<core::Registered>(*body)) {
+            sessions_[as] = session;  // on record before anything is said in that life
+          }
+          feed(register_result(call, told, session));
+        },
+        result);
   };
   call({send.controller, agent::Channel::kReport, send.call}, {std::move(command), send.time_limit},
        done);
@@ -145,7 +158,7 @@ void WorkerHost::perform(agent::SendSync& send) {
   send.request.worker_clock = clock_.wall(scene_.agenda.now());
   if (setup_.slack) drop_words(send.request);
   tell_results(send.request);
-  core::Sync command{{}, std::move(send.request)};
+  core::Sync command{{}, std::move(send.request), std::move(send.session)};
   const Exchange exchange{send.call, command.body.incarnation, send.controller.value};
   const auto done = [this, exchange, life = process_.life()](const CallResult& result) {
     process_.run_in(
@@ -244,9 +257,15 @@ void WorkerHost::process_gone() {
     }
     write_journal(EventKind::kWorkerExit, dead);
     const auto controllers = scene_.setup.controllers;
-    prove_exit({{}, id(), dead, std::move(started), lives, {}},
+    prove_exit({{}, id(), dead, std::move(started), lives, {}, session_of(dead)},
                static_cast<std::uint32_t>(rng_.below(controllers)));
   }));
+}
+
+// The newest secret that is known, up to this life.
+std::string WorkerHost::session_of(Incarnation life) const {
+  const auto after = sessions_.upper_bound(life);
+  return after == sessions_.begin() ? std::string() : std::prev(after)->second;
 }
 
 void WorkerHost::respawn_after(Duration delay) {

@@ -91,6 +91,7 @@ class WorkerHost {
     std::uint32_t controller = 0;
   };
   void take_answer(const Exchange& exchange, const CallResult& result);
+  std::string session_of(Incarnation life) const;
   void arm_wake();
   void process_gone();
   void respawn_after(Duration delay);
@@ -116,10 +117,11 @@ class WorkerHost {
   Executor executor_;
   std::optional<agent::Agent> agent_;
   Incarnation last_incarnation_;
-  std::set<Attempt> idle_;                   // slack: taken and not started
-  std::set<Attempt> dropped_;                // slack: forgotten without a word
-  std::vector<Incarnation> lives_;           // of the process that runs
-  std::map<agent::CallId, OpenCall> lines_;  // open calls of the worker process
+  std::set<Attempt> idle_;                       // slack: taken and not started
+  std::set<Attempt> dropped_;                    // slack: forgotten without a word
+  std::vector<Incarnation> lives_;               // of the process that runs
+  std::map<Incarnation, std::string> sessions_;  // on record, with their secrets
+  std::map<agent::CallId, OpenCall> lines_;      // open calls of the worker process
   Instant wake_at_ = kNever;
   bool host_up_ = true;
   bool may_respawn_ = true;

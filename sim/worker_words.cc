@@ -9,7 +9,7 @@ namespace vortex::sim {
 
 void WorkerHost::write_journal(EventKind kind, Incarnation incarnation) {
   if (!scene_.setup.journals) return;
-  journal_.push_back({++written_, kind, id(), incarnation, {}});
+  journal_.push_back({++written_, kind, id(), incarnation, {}, session_of(incarnation)});
   if (std::exchange(telling_, true)) return;
   tell_journal(static_cast<std::uint32_t>(words_rng_.below(scene_.setup.controllers)));
 }
@@ -93,7 +93,8 @@ void WorkerHost::say_unsent(const Exchange& exchange, std::pair<core::Unsent, Sy
 
 void WorkerHost::upload(Attempt attempt, bool too_large) {
   if (!agent_) return;
-  const core::CheckpointClaim by{id(), agent_->incarnation(), attempt};
+  const core::CheckpointClaim by{id(), agent_->incarnation(), attempt,
+                                 session_of(agent_->incarnation())};
   const std::uint64_t most = scene_.setup.timings.policy.upload_bytes_max;
   core::Command command;
   // One in twenty is given up on its way, whatever its size.

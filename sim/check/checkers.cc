@@ -17,7 +17,7 @@ Checkers::Checkers(const core::Policy& policy) : policy_(policy) {
                          add_stop_checkers,        add_run_end_checkers,   add_life_checkers,
                          add_event_checkers,       add_placement_checkers, add_turn_checkers,
                          add_due_checkers,         add_handover_checkers,  add_probation_checkers,
-                         add_quota_checkers}) {
+                         add_quota_checkers,       add_session_checkers}) {
     add(checkers_, tools);
   }
   std::sort(checkers_.begin(), checkers_.end(),

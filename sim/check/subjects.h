@@ -36,5 +36,6 @@ void add_due_checkers(CheckerList& list, const CheckerTools& tools);          //
 void add_handover_checkers(CheckerList& list, const CheckerTools& tools);     // 43, 44
 void add_probation_checkers(CheckerList& list, const CheckerTools& tools);    // 45, 46, 47
 void add_quota_checkers(CheckerList& list, const CheckerTools& tools);        // 48
+void add_session_checkers(CheckerList& list, const CheckerTools& tools);      // 49
 
 }  // namespace vortex::sim

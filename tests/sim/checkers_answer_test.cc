@@ -57,6 +57,27 @@ TEST(AnswerChecker, OkThatACommitBearsIsClean) {
   EXPECT_THAT(s.broken(), IsEmpty());
 }
 
+TEST(SessionChecker, WordsWithASessionThatTheWorkerNeverHad) {
+  const auto broken = [](const core::Command& command, const core::ReplyBody& answer) {
+    Story s;
+    s.join("w1");
+    s.commit();
+    s.tell(ClientTold{command, answer});
+    return s.broken();
+  };
+  SyncRequest request;
+  request.worker = WorkerId("w1");
+  request.incarnation = {1};
+  request.seq = 1;
+  const core::WorkerExited exited{{}, WorkerId("w1"), {1}, {}, {}, {}, "guess"};
+  EXPECT_THAT(broken(core::Sync{{}, request, "guess"}, SyncReply{}),
+              ElementsAre("49-sessions-kept"));
+  EXPECT_THAT(broken(core::Sync{{}, request, "guess"}, SyncRefusal{}), IsEmpty());
+  EXPECT_THAT(broken(core::Sync{{}, request}, SyncReply{}), IsEmpty()) << "its own";
+  EXPECT_THAT(broken(exited, core::Done{}), ::testing::Contains("49-sessions-kept"));
+  EXPECT_THAT(broken(exited, core::Refusal{}), IsEmpty());
+}
+
 TEST(AnswerChecker, NonsenseThatWasAccepted) {
   WorkerInfo odd;
   odd.id = WorkerId("w");
@@ -69,7 +90,8 @@ TEST(AnswerChecker, NonsenseThatWasAccepted) {
                                     core::CordonWorker{{}, WorkerId("w"), true}};
   EXPECT_THAT(broken_by(commands[0], core::Done{}), ElementsAre("26-nonsense-refused"));
   EXPECT_THAT(broken_by(commands[1], core::Done{}), ElementsAre("26-nonsense-refused"));
-  EXPECT_THAT(broken_by(commands[2], SyncReply{}), ElementsAre("26-nonsense-refused"));
+  EXPECT_THAT(broken_by(commands[2], SyncReply{}),
+              ElementsAre("26-nonsense-refused", "49-sessions-kept"));
   EXPECT_THAT(broken_by(commands[2], SyncRefusal{}), IsEmpty());
   EXPECT_THAT(broken_by(commands[3], core::Done{}), IsEmpty());
   EXPECT_THAT(broken_by(wrong, core::RunAccepted{{1}, false}), ElementsAre("26-nonsense-refused"));
