@@ -339,8 +339,8 @@ asio::awaitable<void> Wiring::keep_vault() {
         }
       }
     }
-    timer.expires_after(done == term ? std::chrono::milliseconds(2'000)
-                                     : std::chrono::milliseconds(100));
+    const bool settled = engine_.serves() && done == engine_.term();
+    timer.expires_after(std::chrono::milliseconds(settled ? 2'000 : 100));
     co_await timer.async_wait(asio::use_awaitable);
   }
 }

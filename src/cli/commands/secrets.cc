@@ -264,7 +264,7 @@ void add_value_options(CommandSpec& command, const Shared& options) {
 
 void add_set(CommandSpec secrets, const Shared& options, Command& chosen) {
   CommandSpec set = secrets.command(
-      "set", "Create a secret or add a version, with the value from standard input or a file");
+      "set", "Create a secret or a new version of it, from standard input or a file");
   add_value_options(set, options);
   set.option("--dag", options->dag, "Only for tasks of this DAG").value_name("DAG");
   set.option("--queue", options->queue, "Only for tasks of this queue").value_name("QUEUE");
@@ -278,7 +278,7 @@ void add_set(CommandSpec secrets, const Shared& options, Command& chosen) {
       "pass show tls/key | vortex secrets set tls/key --label env=prod");
   set.on_chosen(chosen,
                 [options](Context& c) { return send_value(c, *options, net::Method::kPut); });
-  CommandSpec rotate = secrets.command("rotate", "Add a version to a secret that exists");
+  CommandSpec rotate = secrets.command("rotate", "Create a new version of a secret that exists");
   add_value_options(rotate, options);
   rotate.example("vortex secrets rotate db/password < password.txt");
   rotate.on_chosen(chosen,
@@ -286,13 +286,13 @@ void add_set(CommandSpec secrets, const Shared& options, Command& chosen) {
 }
 
 void add_keys(CommandSpec secrets, const Shared& options, Command& chosen) {
-  CommandSpec init = secrets.command("init", "Make a master key file and print what to set");
+  CommandSpec init = secrets.command("init", "Create a master key file and print what to set");
   init.option("--file", options->file, "File to create (default: vortex-master.key)")
       .value_name("FILE");
   init.example("vortex secrets init --file /etc/vortex/master.key");
   init.on_chosen(chosen, [options](Context& c) { return init_key(c, *options); });
   CommandSpec rotate = secrets.command(
-      "rotate-master", "Seal all secrets with another master key while the controller runs");
+      "rotate-master", "Start using another master key for all secrets, without a restart");
   rotate
       .option("--new-key-file", options->new_key_file,
               "The new key (default: the one that the controller is configured with now)")
