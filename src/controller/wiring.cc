@@ -332,9 +332,10 @@ asio::awaitable<void> Wiring::keep_vault() {
       if (report) {
         done = term;
         if (report->versions + report->webhooks > 0) {
-          say(LogLevel::kInfo, fmt::format("sealed {} versions of secrets and {} webhooks with the "
-                                           "current master key",
-                                           report->versions, report->webhooks));
+          say(LogLevel::kInfo,
+              fmt::format("sealed with the current master key: versions of secrets {}, "
+                          "webhooks {}",
+                          report->versions, report->webhooks));
           webhooks_.look_again();
         }
       }

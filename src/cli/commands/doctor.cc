@@ -353,13 +353,13 @@ std::optional<Check> check_sealing(ApiClient& api) {
   const boost::json::object& o = answer->object();
   if (const auto other = number_at(o, "other_keys"); other > 0) {
     return Check{"secrets", Mark::kFail,
-                 fmt::format("{} master keys that sealed secrets are not configured", other),
+                 fmt::format("master keys that sealed something and are not configured: {}", other),
                  "set secrets.previous_master_key_file, or set the secrets again"};
   }
   const auto plain = number_at(o, "plain_webhooks");
   if (plain > 0) {
     return Check{"secrets", Mark::kWarn,
-                 fmt::format("the signing secrets of {} webhooks are stored in plain text", plain),
+                 fmt::format("webhooks whose signing secret is stored in plain text: {}", plain),
                  "make a master key with `vortex secrets init` and set secrets.master_key_file"};
   }
   if (!flag_at(o, "configured")) {

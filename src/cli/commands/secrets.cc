@@ -248,9 +248,10 @@ ExitCode rotate_master(const Context& context, const SecretOptions& options) {
   return show_one(
       context, done->json,
       {text_at(o, "key_id"),
-       fmt::format("Master key {} seals everything; {} versions of secrets and {} webhooks were "
-                   "sealed again\n",
-                   text_at(o, "key_id"), text_at(o, "versions"), text_at(o, "webhooks"))});
+       fmt::format(
+           "Master key {} seals everything now; sealed again: versions of secrets {}, webhooks "
+           "{}\n",
+           text_at(o, "key_id"), text_at(o, "versions"), text_at(o, "webhooks"))});
 }
 
 using Shared = std::shared_ptr<SecretOptions>;
