@@ -238,7 +238,7 @@ Handled reconcile(Call& call) {
   co_return json_answer(object_json([&](JsonWriter& json) {
     json.begin_object().field("runs", report->runs).field("tasks", report->tasks);
     json.field("took_us", report->took.us).field("longest_slice_us", report->longest.us);
-    write_texts(json, "findings", report->findings);
+    write_text_list(json, "findings", report->findings);
     json.field("reloaded", report->reloaded);
     write_damaged(json, damaged);
     json.end_object();
@@ -264,7 +264,7 @@ Handled get_settings(Call& call) {
     json.begin_object().key("settings").begin_array();
     for (const EffectiveSetting& setting : loaded.effective) write_setting(json, setting);
     json.end_array();
-    write_texts(json, "notices", loaded.notices);
+    write_text_list(json, "notices", loaded.notices);
     json.end_object();
   }));
 }

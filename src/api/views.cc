@@ -27,8 +27,8 @@ const NodeSpec& spec_of(const TaskDetail& detail) {
 void write_command(JsonWriter& json, const TaskDetail& detail) {
   const CommandLine& command = spec_of(detail).command;
   json.begin_object();
-  write_texts(json, "argv", command.argv);
-  write_texts(json, "shell", command.shell);
+  write_text_list(json, "argv", command.argv);
+  write_text_list(json, "shell", command.shell);
   write_labels(json, "env", command.env);
   json.field("workdir", command.workdir).end_object();
 }
@@ -232,7 +232,7 @@ void write_labels(JsonWriter& json, std::string_view name, const Labels& labels)
   json.end_object();
 }
 
-void write_texts(JsonWriter& json, std::string_view name, const std::vector<std::string>& texts) {
+void write_text_list(JsonWriter& json, std::string_view name, const std::vector<std::string>& texts) {
   json.key(name).begin_array();
   for (const std::string& text : texts) json.text(text);
   json.end_array();

@@ -3,12 +3,14 @@
 # real worker; what cannot be arranged is refused before anything starts. Needs root.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
-begin "$(realpath "$1")"
+keys="$(mktemp -d)"
+"$1" secrets init --file "$keys/master" -q >/dev/null
+begin "$(realpath "$1")" --secrets.master-key-file="$keys/master"
 export VORTEX_SERVER="$url"
 chmod 755 "$folder"
 worker=(worker --name w --slots 2 --state-dir "$folder/state" --work-dir "$folder/work" --tuning=testing)
 supervisor=
-trap 'kill "$supervisor" 2>/dev/null || true; wait "$supervisor" 2>/dev/null || true; finish' EXIT
+trap 'kill "$supervisor" 2>/dev/null || true; wait "$supervisor" 2>/dev/null || true; finish; rm -rf "$keys"' EXIT
 
 refused() { # WORDS FLAGS...
   local code=0
@@ -40,6 +42,21 @@ task() { "$vortex" exec -q -- sh -c "$1" 2>"$folder/err"; }
   fail "it cannot write its own files"
 [[ "$(task 'touch "$HOME/x" /usr/x 2>/dev/null || echo refused')" == refused ]] || fail "the root is writable"
 [[ "$(task 'cat '"$folder"'/vortex.db 2>/dev/null || echo refused')" == refused ]] || fail "it reads the database"
+
+# Its secrets are its own.
+"$vortex" secrets set pw 2>/dev/null <<<"not-for-others"
+cat >"$folder/secret.yaml" <<'YAML'
+vortex: 1
+name: secret
+tasks:
+  read:
+    secrets: {files: {pw: pw}}
+    run: [sh, -c, "stat -c '%U %a' $VORTEX_SECRETS/pw $VORTEX_SECRETS; wc -c < $VORTEX_SECRETS/pw; ls /dev/shm/vortex-0 2>&1 | tail -1"]
+YAML
+"$vortex" run "$folder/secret.yaml" >/dev/null 2>"$folder/err" || fail "it cannot read its secret: $(cat "$folder/err")"
+[[ "$("$vortex" logs @last | head -3)" == $'nobody 400\nnobody 700\n14' ]] ||
+  fail "its secret is not its own: $("$vortex" logs @last)"
+"$vortex" logs @last | grep -q 'Permission denied' || fail "it can list what other tasks have"
 
 # Everything it has started goes with it.
 cat >"$folder/escape.yaml" <<'YAML'

@@ -294,8 +294,10 @@ std::optional<Slot::Fault> Slot::prepare_secrets() {
                  "(worker.container_root); use them as variables",
                  Whose::kTask};
   }
-  auto prepared = SlotSecrets::prepare(*task.launch.secrets, host_.secret_home,
-                                       fmt::format("slot-{}-{}", number_, task.number));
+  auto prepared = SlotSecrets::prepare(*task.launch.secrets,
+                                       {.home = host_.secret_home,
+                                        .name = fmt::format("slot-{}-{}", number_, task.number),
+                                        .owner = host_.config.confinement.user});
   if (!prepared) return Fault{ENOTSUP, std::move(prepared.error()), Whose::kTask};
   task.secrets.emplace(*std::move(prepared));
   auto environment = task.secrets->take_environment();

@@ -33,8 +33,19 @@ bool is_in_memory(int folder) {
   return about.f_type == TMPFS_MAGIC || about.f_type == RAMFS_MAGIC;
 }
 
+// An errno; 0: done.
+int give_to(int file, const TaskUser& user) {
+  return ::fchown(file, user.uid, user.gid) == 0 ? 0 : errno;
+}
+
+// Another user can go through what is ours to what is theirs, and see nothing on the way.
+int open_way(int home) {
+  constexpr mode_t kPassable = 0711;
+  return ::fchmod(home, kPassable) == 0 && ::fchmodat(home, "..", kPassable, 0) == 0 ? 0 : errno;
+}
+
 // An errno; 0: it is there.
-int write_secret_file(int folder, const SecretValue& secret) {
+int write_secret_file(int folder, const SecretValue& secret, const std::optional<TaskUser>& owner) {
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   const Fd file(::openat(folder, secret.as.c_str(), flags, 0400));
   if (!file) return errno;
@@ -45,15 +56,14 @@ int write_secret_file(int folder, const SecretValue& secret) {
     if (written < 0) return errno;
     rest.remove_prefix(static_cast<std::size_t>(written));
   }
-  return 0;
+  return owner ? give_to(file.get(), *owner) : 0;
 }
 
 }  // namespace
 
 std::string secret_base() { return fmt::format("{}/vortex-{}", kMemory, ::geteuid()); }
 
-std::expected<SlotSecrets, std::string> SlotSecrets::prepare(SecretSet& secrets, WorkFolder& home,
-                                                             std::string name) {
+std::expected<SlotSecrets, std::string> SlotSecrets::prepare(SecretSet& secrets, Where where) {
   SlotSecrets prepared;
   std::vector<std::string_view> values;
   prepared.environment_.reserve(secrets.values.size() + 1);
@@ -65,7 +75,7 @@ std::expected<SlotSecrets, std::string> SlotSecrets::prepare(SecretSet& secrets,
   prepared.stream_ = std::make_unique<vault::MaskStream>(prepared.mask_);
   std::expected<void, std::string> written;
   if (std::ranges::any_of(secrets.values, &SecretValue::file)) {
-    written = prepared.write_files(secrets, home, std::move(name));
+    written = prepared.write_files(secrets, std::move(where));
   }
   secrets.values.clear();
   if (!written) {
@@ -78,24 +88,25 @@ std::expected<SlotSecrets, std::string> SlotSecrets::prepare(SecretSet& secrets,
   return prepared;
 }
 
-std::expected<void, std::string> SlotSecrets::write_files(const SecretSet& secrets,
-                                                          WorkFolder& home, std::string name) {
+std::expected<void, std::string> SlotSecrets::write_files(const SecretSet& secrets, Where where) {
+  WorkFolder& home = where.home;
   if (auto there = home.ensure(); !there) return std::unexpected(no_memory(there.error()));
   if (!is_in_memory(home.fd())) {
     return std::unexpected(no_memory(fmt::format("{} is not in memory", home.path())));
   }
   parent_ = Fd(::fcntl(home.fd(), F_DUPFD_CLOEXEC, 0));
-  name_ = std::move(name);
+  name_ = std::move(where.name);
   auto folder = make_folder_in(parent_.get(), name_);
   if (!folder) return std::unexpected(no_memory(std::strerror(folder.error())));
   folder_ = *std::move(folder);
+  int error = where.owner ? open_way(home.fd()) : 0;
   for (const SecretValue& secret : secrets.values) {
-    if (!secret.file) continue;
+    if (!secret.file || error != 0) continue;
     files_.push_back(secret.as);
-    if (const int error = write_secret_file(folder_.get(), secret)) {
-      return std::unexpected(no_memory(std::strerror(error)));
-    }
+    error = write_secret_file(folder_.get(), secret, where.owner);
   }
+  if (where.owner && error == 0) error = give_to(folder_.get(), *where.owner);
+  if (error != 0) return std::unexpected(no_memory(std::strerror(error)));
   environment_.emplace_back(kFolderVariable, path_in(home.path(), name_));
   return {};
 }

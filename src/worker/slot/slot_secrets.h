@@ -9,6 +9,7 @@
 #include <expected>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "vault/mask.h"
 #include "worker/files.h"
 #include "worker/own_folder.h"
+#include "worker/slot/confinement.h"
 
 namespace vortex::worker {
 
@@ -29,10 +31,13 @@ class SlotSecrets {
   using Variables = std::vector<std::pair<std::string, std::string>>;
   using Remove = std::function<void(Fd parent, std::string name)>;
 
-  // Takes the values: the set is empty then, whoever else holds it. `home` is in secret_base(); it
-  // is made when there are files. The error is for people.
-  static std::expected<SlotSecrets, std::string> prepare(SecretSet& secrets, WorkFolder& home,
-                                                         std::string name);
+  struct Where {
+    WorkFolder& home;                      // in secret_base(); it is made when there are files
+    std::string name;                      // of the folder with the files
+    const std::optional<TaskUser>& owner;  // who runs the task; unset: we do
+  };
+  // Takes the values: the set is empty then, whoever else holds it. The error is for people.
+  static std::expected<SlotSecrets, std::string> prepare(SecretSet& secrets, Where where);
 
   SlotSecrets(SlotSecrets&&) = default;
   SlotSecrets& operator=(SlotSecrets&&) = default;
@@ -55,8 +60,7 @@ class SlotSecrets {
 
  private:
   SlotSecrets() = default;
-  std::expected<void, std::string> write_files(const SecretSet& secrets, WorkFolder& home,
-                                               std::string name);
+  std::expected<void, std::string> write_files(const SecretSet& secrets, Where where);
 
   Variables environment_;
   std::shared_ptr<const vault::Mask> mask_;
