@@ -38,7 +38,7 @@ class SessionsKept : public Checker {
  private:
   void check(const WorkerId& worker, const std::string& session, bool accepted) {
     const auto known = given_.find(worker);
-    if (!accepted || (known != given_.end() && known->second.contains(session))) return;
+    if (!accepted || known == given_.end() || known->second.contains(session)) return;
     violated("something was accepted for '{}' with the session '{}', which it never had",
              worker.text, session);
   }

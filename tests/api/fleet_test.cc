@@ -93,12 +93,15 @@ TEST(Workers, OneThatHasLeftIsNotUncordonedAndTheAnswerSaysSinceWhen) {
 
 TEST(Workers, RegisterAgainWithTheSameLifeOrANewOneButNotWithAnOldOne) {
   Client client;
-  const auto join_as = [&](std::int64_t incarnation) {
+  const auto join_as = [&](std::int64_t incarnation, const std::string& session = {}) {
     return client.post("/api/workers",
-                       fmt::format(R"({{"id":"w","machine":"m","incarnation":{}}})", incarnation));
+                       fmt::format(R"({{"id":"w","machine":"m","incarnation":{}}})", incarnation),
+                       {{"Vortex-Session", session}});
   };
-  EXPECT_EQ(join_as(5).number("/incarnation"), 5);
-  EXPECT_EQ(join_as(5).status, 200);
+  const Answer first = join_as(5);
+  EXPECT_EQ(first.number("/incarnation"), 5);
+  EXPECT_EQ(join_as(5).status, 409) << "it may be somebody else";
+  EXPECT_EQ(join_as(5, first.text("/session")).status, 200);
   EXPECT_EQ(join_as(6).status, 200);
   const Answer old = join_as(5);
   EXPECT_EQ(old.status, 409);

@@ -210,6 +210,7 @@ TEST_F(SyncTest, OnlyWhoHasTheSessionSpeaksForALife) {
 
 TEST_F(SyncTest, APresentLifeIsReplacedByTheTokenThatRegisteredIt) {
   ignore_comings_and_goings();
+  ignore({EventKind::kWorkerFlapping});
   ask<Registered>(RegisterWorker{{}, worker_info("w"), {5}, "hash", {}, "one", false});
   const RegisterWorker by_two{{}, worker_info("w"), {6}, "hash2", {}, "two", false};
   EXPECT_EQ(ask_in_vain(by_two), RefusalKind::kWorkerTaken);
