@@ -41,8 +41,8 @@ other cat "$token" 2>/dev/null && fail "another user can read the token"
 # Whoever takes the port of a controller that was killed is not given its token.
 kill -9 "$controller"
 wait "$controller" 2>/dev/null || true
-found() { ls /run/vortex/tokens/"$port" "${XDG_RUNTIME_DIR:-/nonexistent}"/vortex/tokens/"$port" \
-  "$HOME"/.local/state/vortex/tokens/"$port" 2>/dev/null; }
+found() { find /run/vortex/tokens "${XDG_RUNTIME_DIR:-/nonexistent}"/vortex/tokens \
+  "$HOME"/.local/state/vortex/tokens -name "$port@*" ! -name '*.worker' 2>/dev/null; }
 [[ -n "$(found)" ]] || fail "the token of the killed controller should still lie there"
 cat >"$folder/thief.py" <<'PY'
 import socket, sys

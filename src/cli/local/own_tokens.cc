@@ -100,8 +100,11 @@ std::vector<std::string> state_dirs() {
   return found;
 }
 
+// A port means something only within one network namespace, and several may share this folder.
 std::string file_name(std::uint16_t port, TokenFor whom) {
-  return fmt::format("{}{}", port, whom == TokenFor::kWorkers ? ".worker" : "");
+  struct stat network{};
+  if (::stat("/proc/self/ns/net", &network) != 0) network.st_ino = 0;
+  return fmt::format("{}@{}{}", port, network.st_ino, whom == TokenFor::kWorkers ? ".worker" : "");
 }
 
 // Whole or not at all, also for whoever reads at the same time.
