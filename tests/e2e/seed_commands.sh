@@ -31,14 +31,15 @@ done
 
 # Nineteen workers that are there and, later, two that are gone.
 for i in $(seq 19); do
-  incarnation="$(api /api/workers -d "{\"id\":\"w$i\"}" | jq .incarnation)"
-  api "/api/workers/w$i/sync" -d "{\"incarnation\":$incarnation,\"seq\":1,\"slots\":1}" >/dev/null
+  api /api/workers -d "{\"id\":\"w$i\"}" >"$folder/w$i"
+  incarnation="$(jq .incarnation "$folder/w$i")"
+  api "/api/workers/w$i/sync" -H "Vortex-Session: $(jq -r .session "$folder/w$i")" -d "{\"incarnation\":$incarnation,\"seq\":1,\"slots\":1}" >/dev/null
 done
 [[ "$(bash "$here/seed/alert.sh" 2>/dev/null)" == '"OK"' ]] || fail "the alert fires although all is well"
 
 for i in 1 2; do
   incarnation="$(api "/api/workers/w$i" | jq .incarnation)"
-  api "/api/workers/w$i/exited" -d "{\"incarnation\":$incarnation}" >/dev/null
+  api "/api/workers/w$i/exited" -H "Vortex-Session: $(jq -r .session "$folder/w$i")" -d "{\"incarnation\":$incarnation}" >/dev/null
 done
 [[ "$(bash "$here/seed/alert.sh" 2>/dev/null)" == '"ALERT: High offline ratio"' ]] ||
   fail "the alert stays silent although two of nineteen are gone"

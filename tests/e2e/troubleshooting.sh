@@ -23,8 +23,9 @@ tasks:
   load: {run: [sh, -c, "echo loading; exit 3"], retry: {max: 0}}
   report: {needs: [load], run: ["true"]}
 YAML
-incarnation="$(api /api/workers -d '{"id":"w1"}' | jq .incarnation)"
-api /api/workers/w1/sync -d "{\"incarnation\":$incarnation,\"seq\":1,\"slots\":1,\"queues\":[\"other\"]}" >/dev/null
+api /api/workers -d '{"id":"w1"}' >w1.json
+incarnation="$(jq .incarnation w1.json)"
+api /api/workers/w1/sync -H "Vortex-Session: $(jq -r .session w1.json)" -d "{\"incarnation\":$incarnation,\"seq\":1,\"slots\":1,\"queues\":[\"other\"]}" >/dev/null
 vortex run dag.yaml >/dev/null 2>&1 || true
 [[ "$(api /api/runs/r1 | jq -r .state)" == Failed ]] || fail "the run did not fail as it should"
 
