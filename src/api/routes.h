@@ -42,7 +42,7 @@ struct Route {
   std::string_view answer_type = "application/json";
   std::string_view answer_schema = {};  // empty: text, or nothing
   Handled (*handle)(Call&) = nullptr;
-  bool quiet = false;  // everyday traffic of workers: only refusals are audited
+  bool quiet = false;         // everyday traffic of workers: only refusals are audited
   bool for_attempts = false;  // its task may be asked for with the token of its attempt
 };
 

@@ -232,7 +232,8 @@ void write_labels(JsonWriter& json, std::string_view name, const Labels& labels)
   json.end_object();
 }
 
-void write_text_list(JsonWriter& json, std::string_view name, const std::vector<std::string>& texts) {
+void write_text_list(JsonWriter& json, std::string_view name,
+                     const std::vector<std::string>& texts) {
   json.key(name).begin_array();
   for (const std::string& text : texts) json.text(text);
   json.end_array();

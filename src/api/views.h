@@ -27,7 +27,8 @@ void write_time(JsonWriter& json, std::string_view name, Instant at);
 // Null when it is empty.
 void write_name(JsonWriter& json, std::string_view name, std::string_view text);
 void write_labels(JsonWriter& json, std::string_view name, const Labels& labels);
-void write_text_list(JsonWriter& json, std::string_view name, const std::vector<std::string>& texts);
+void write_text_list(JsonWriter& json, std::string_view name,
+                     const std::vector<std::string>& texts);
 void write_cursor(JsonWriter& json, const std::string& next_cursor);
 std::string digest_text(std::uint64_t digest);
 

@@ -34,9 +34,9 @@
 #include "controller/space_reserve.h"
 #include "controller/webhooks.h"
 #include "net/server.h"
+#include "net/tls_files.h"
 #include "vault/key_source.h"
 #include "vault/vault.h"
-#include "net/tls_files.h"
 
 namespace vortex::controller {
 

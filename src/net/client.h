@@ -62,7 +62,7 @@ struct CallError {
 
 struct ClientConfig {
   Endpoint endpoint;
-  std::string token;                        // empty: none
+  std::string token;  // empty: none
   // Asked while there is no token, in each connection anew and again when one it gave is refused.
   std::function<std::string()> find_token = {};
   std::shared_ptr<ClientTrust> trust = {};  // null: what the system trusts

@@ -170,7 +170,7 @@ ExitCode log_out(const Context& context) {
 
 void add_login(CommandSpec app, Command& chosen) {
   CommandSpec command =
-      app.command("login", "Keep a controller's address, CA and token for later commands")
+      app.command("login", "Store a controller's address, CA and token for later commands")
           .group(kOperate);
   auto flags = std::make_shared<LoginFlags>();
   command.option("url", flags->url, "Address of the controller").required();
@@ -186,7 +186,7 @@ void add_login(CommandSpec app, Command& chosen) {
 
 void add_logout(CommandSpec app, Command& chosen) {
   CommandSpec command =
-      app.command("logout", "Forget what `vortex login` has kept").group(kOperate);
+      app.command("logout", "Delete what `vortex login` has stored").group(kOperate);
   command.example("vortex logout");
   command.on_chosen(chosen, [](Context& context) { return log_out(context); });
 }

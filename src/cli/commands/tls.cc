@@ -278,7 +278,8 @@ void add_making(CommandSpec command, const std::shared_ptr<TlsFlags>& flags) {
   command.option("--host", flags->hosts,
                  "Name or address of the controller besides localhost and 127.0.0.1; repeat for "
                  "more");
-  command.option("--worker", flags->workers, "Make a client certificate for this worker; repeat");
+  command.option("--worker", flags->workers,
+                 "Create a client certificate for this worker; repeat for more");
   command.option("--days", flags->days, "How long the certificates are valid")
       .between(1, 3'650)
       .shows_default();
@@ -287,18 +288,18 @@ void add_making(CommandSpec command, const std::shared_ptr<TlsFlags>& flags) {
 }  // namespace
 
 void add_tls(CommandSpec app, Command& chosen) {
-  CommandSpec tls = app.command("tls", "Make and inspect certificates").group(kOperate);
+  CommandSpec tls = app.command("tls", "Manage certificates").group(kOperate);
   tls.needs_command();
   tls.example("vortex tls init --host controller.example.org");
   auto flags = std::make_shared<TlsFlags>();
   CommandSpec make = tls.command(
-      "init", "Make a CA and the certificates of a small cluster, and say how to use them");
+      "init", "Create a CA and the certificates of a small cluster, and print how to use them");
   make.option("dir", flags->folder, "Directory to write to").shows_default();
   add_making(make, flags);
   make.example("vortex tls init /etc/vortex/tls --host controller --host 10.0.0.5 --worker gpu");
   make.on_chosen(chosen, [flags](Context& context) { return init(context, *flags); });
-  CommandSpec again = tls.command(
-      "renew", "Replace the certificates in DIR by new ones of the same CA; names are kept");
+  CommandSpec again =
+      tls.command("renew", "Renew the certificates in DIR with the same CA; names are kept");
   again.option("dir", flags->folder, "Directory that `vortex tls init` wrote").shows_default();
   add_making(again, flags);
   again.example("vortex tls renew /etc/vortex/tls");

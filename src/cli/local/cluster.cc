@@ -70,13 +70,13 @@ std::expected<void, std::string> ControllerProcess::secure() {
     config.log = said;
     auto process = Process::spawn(config);
     if (!process) return std::unexpected(process.error());
-    if ((*process)->wait(seconds(30)) != 0) return std::unexpected(read_file(said));
+    if ((*process)->wait(seconds(30)) != 0) return std::unexpected(read_log(said));
   }
-  std::istringstream lines(read_file(said));
+  std::istringstream lines(read_log(said));
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("vx_")) client_.token = line;
   }
-  if (client_.token.empty()) return std::unexpected("no token was made:\n" + read_file(said));
+  if (client_.token.empty()) return std::unexpected("no token was made:\n" + read_log(said));
   write_private(folder + "/token", client_.token);
   auto trust = net::ClientTrust::open({folder + "/tls/ca.pem", {}, {}});
   if (!trust) return std::unexpected(trust.error());
