@@ -139,7 +139,9 @@ class OkIsDurable : public Checker {
   }
 
   void check(const Picture& picture, const core::SubmitRun& submit, const core::ReplyBody& answer) {
-    const bool refused = std::holds_alternative<core::Refusal>(answer);
+    // What one copy of a request found no room for, a later copy may find.
+    const auto* refusal = std::get_if<core::Refusal>(&answer);
+    const bool refused = refusal != nullptr && refusal->kind != core::RefusalKind::kOverQuota;
     const auto [known, is_new] = refused_only_.try_emplace(submit.idempotency_key, refused);
     if (!is_new && !refused) known->second = false;
     const auto* accepted = std::get_if<core::RunAccepted>(&answer);

@@ -176,13 +176,18 @@ class KeyAnswered : public Checker {
  public:
   explicit KeyAnswered(const CheckerTools& tools) : Checker("34-key-answered", tools) {}
 
-  void fact(const Picture& picture, Instant, const Fact& fact) override {
+  void fact(const Picture& picture, Instant true_time, const Fact& fact) override {
     if (const auto* commit = std::get_if<Committed>(&fact)) {
       keys_.committed(picture, *commit);
+      for (const auto& change : picture.runs().changes()) {
+        if (!change.before) made_.try_emplace(change.after->id, true_time);
+      }
     } else if (const auto* told = std::get_if<ClientTold>(&fact)) {
       const auto* submit = std::get_if<core::SubmitRun>(&told->command);
       const auto* refusal = std::get_if<core::Refusal>(&told->answer);
-      if (submit != nullptr && refusal != nullptr) check(picture, *submit, *refusal);
+      if (submit != nullptr && refusal != nullptr) {
+        check(picture, *submit, *refusal, told->asked_at);
+      }
     }
   }
 
@@ -197,17 +202,23 @@ class KeyAnswered : public Checker {
     return plan && (*plan)->digest == run.plan->digest;
   }
 
-  void check(const Picture& picture, const core::SubmitRun& submit, const core::Refusal& refusal) {
+  void check(const Picture& picture, const core::SubmitRun& submit, const core::Refusal& refusal,
+             Instant asked_at) {
     const auto known = keys_.run_of(submit.idempotency_key);
     // A key that changed hands: the refusal may be about the run that had it before.
     if (!known || keys_.was_released(submit.idempotency_key)) return;
     const RunRow* run = picture.runs().find(*known);
     if (run == nullptr || !same_request(submit, *run)) return;
+    // One of several copies found no room, and its answer came after another had made the run.
+    const auto made = made_.find(*known);
+    const bool before = made == made_.end() || asked_at < made->second;
+    if (before && refusal.kind == core::RefusalKind::kOverQuota) return;
     violated("key '{}' was sent again with the request that made run {}, and refused ({})",
              submit.idempotency_key, to_text(*known), static_cast<int>(refusal.kind));
   }
 
   KeyBook keys_;
+  std::map<RunId, Instant> made_;
 };
 
 }  // namespace
