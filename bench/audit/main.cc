@@ -199,7 +199,7 @@ std::string measure(const char* shape, const Sizes& sizes, const PlanPtr& plan) 
   store::SqliteOptions options;
   options.path = fmt::format("{}/{}.db", sizes.folder, shape);
   const auto store = must(store::open_sqlite(options));
-  const auto won = must(store->writer().acquire(ControllerId{"bench"}, seconds(10)));
+  const auto won = must(store->writer().acquire({ControllerId{"bench"}, {}}, seconds(10)));
   const Term term = std::get<store::Won>(won).term;
   fill(store->writer(), term, std::max(sizes.tasks / plan->tasks, 1U), plan);
   core::Effects repairs;

@@ -56,7 +56,7 @@ std::unique_ptr<store::Store> open_store(const std::string& path) {
 }
 
 Lives lead(store::Store& store, std::uint32_t tasks) {
-  const auto won = must(store.writer().acquire(ControllerId{"bench"}, seconds(10)));
+  const auto won = must(store.writer().acquire({ControllerId{"bench"}, {}}, seconds(10)));
   return {wide_plan(tasks), std::get<store::Won>(won).term};
 }
 

@@ -135,7 +135,7 @@ std::expected<ReplayResult, std::string> replay(const ReplayConfig& config) {
   auto store = store::open_sqlite(options);
   if (!store) return std::unexpected(store.error().detail);
   store::Writer& writer = (*store)->writer();
-  const auto won = writer.acquire(ControllerId("replay"), seconds(10));
+  const auto won = writer.acquire({ControllerId("replay"), {}}, seconds(10));
   const auto* lead = won ? std::get_if<store::Won>(&*won) : nullptr;
   if (lead == nullptr) return std::unexpected(std::string("the replay could not write"));
   core::Effects repairs;

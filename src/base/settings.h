@@ -60,7 +60,8 @@ struct ControllerSettings {
   std::uint32_t token_quota_runs = 0;
   std::uint32_t token_quota_tasks = 0;
   std::uint32_t token_quota_mib = 0;
-  std::string listen;  // address:port
+  std::string listen;         // address:port
+  std::string advertise_url;  // empty: made from the address it listens on
   std::uint32_t io_threads = 0;
   std::uint32_t max_connections = 0;
   std::uint32_t max_connections_per_address = 0;

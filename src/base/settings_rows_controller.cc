@@ -269,6 +269,14 @@ constexpr SettingSpec kControllerRows[] = {
             "address that other machines can reach is refused until there are tokens.",
      .store = kInController<&C::listen>},
     {.section = "controller",
+     .key = "advertise_url",
+     .kind = SettingKind::kText,
+     .fallback = "",
+     .doc = "The URL at which other controllers, workers and clients reach this controller, such "
+            "as `https://controller-1.example.com:8443`. Empty: made from `listen`, with the host "
+            "name of this machine in place of an address that stands for all of its addresses.",
+     .store = kInController<&C::advertise_url>},
+    {.section = "controller",
      .key = "require_tokens",
      .kind = SettingKind::kSwitch,
      .fallback = "true",

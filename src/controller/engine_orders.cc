@@ -79,7 +79,7 @@ api::UnservedError error_of(engine::Unserved why) {
 void EngineShell::perform(lead::TryAcquire& order) {
   using Answer = decltype(lead::AcquireAnswer::result);
   committer_.post([this, order](store::Writer& writer) {
-    const auto result = writer.acquire(order.me, order.lease);
+    const auto result = writer.acquire({order.me, url_}, order.lease);
     Answer answer = lead::Unavailable{};
     if (!result) {
       answer = refused<Answer>(result.error());

@@ -66,7 +66,8 @@ EngineShell::EngineShell(EngineShellConfig config, Committer& committer, Waiters
 
 EngineShell::~EngineShell() { stop(); }
 
-void EngineShell::start() {
+void EngineShell::start(std::string url) {
+  url_ = std::move(url);
   thread_ = std::thread([this] { run(); });
 }
 

@@ -90,7 +90,8 @@ class EngineShell {
   EngineShell(const EngineShell&) = delete;
   EngineShell& operator=(const EngineShell&) = delete;
 
-  void start();
+  // `url` is where others reach this controller when it leads.
+  void start(std::string url);
   // Commits what was stepped, gives leadership back, ends. Idempotent.
   void stop();
 
@@ -162,6 +163,7 @@ class EngineShell {
   Waiters& waiters_;
   Outlet& outlet_;
   Inbox inbox_;
+  std::string url_;
   std::deque<Asked> taken_;  // out of the inbox and not stepped yet
   std::thread thread_;
 

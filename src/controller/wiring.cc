@@ -26,6 +26,7 @@
 #include "base/rng.h"
 #include "base/time.h"
 #include "codec/event_json.h"
+#include "controller/advertise.h"
 #include "core/command.h"
 #include "net/client.h"
 #include "net/socket.h"
@@ -190,8 +191,15 @@ std::expected<void, std::string> Wiring::open() {
                     "them)",
                     settings.controller.listen));
   }
+  const bool alone = parts_.store->is_ours_alone();
+  const auto advertised =
+      advertised_url(settings.controller.advertise_url, {at->host, port(), tls_ != nullptr}, alone);
+  if (!advertised) return std::unexpected(advertised.error());
+  if (!advertised->notice.empty()) say(LogLevel::kInfo, advertised->notice);
+  advertised_ = advertised->url;
   if (!reserve_.hold()) engine_.set_low_space(true);
-  engine_.start();
+  parts_.store->watch([this] { engine_.hint_free(); });
+  engine_.start(advertised_);
   for (std::uint32_t i = 0; i < settings.controller.io_threads; ++i) {
     threads_.emplace_back([this] { io_.run(); });
   }
@@ -363,6 +371,7 @@ void Wiring::stop() {
     asio::co_spawn(io_, api_->audit().flush(api::AuditLog::Which::kAll), asio::use_future)
         .wait_for(std::chrono::microseconds(kLastAuditLimit.us));
   }
+  parts_.store->watch({});
   engine_.stop();
   committer_.stop();
   work_.reset();

@@ -108,6 +108,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   ControllerParts parts_;
   const Instant started_;
   ControllerId id_;
+  std::string advertised_;  // where others reach this controller
   Waiters waiters_;
   EventHub hub_;
   MonitorLog monitor_log_;

@@ -270,6 +270,13 @@ inline constexpr auto kTable<PartitionLeaseRow> = table<PartitionLeaseRow>(
     kept<&PartitionLeaseRow::expires_at>("lease_expires_at", "expiry, unless renewed before"));
 
 template <>
+inline constexpr auto kTable<ControllerRow> = table<ControllerRow>(
+    "controllers",  //
+    field<&ControllerRow::id>("id", "id of the controller: host and process").key(),
+    field<&ControllerRow::url>("url", "where workers, clients and other controllers reach it"),
+    field<&ControllerRow::seen_at>("seen_at", "when it last wrote to the database"));
+
+template <>
 inline constexpr auto kTable<QueueRow> =
     table<QueueRow>("queues",  //
                     field<&QueueRow::name>("name", "name of the queue").key(),

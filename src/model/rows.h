@@ -166,6 +166,13 @@ struct QueueRow {  // key: name
   bool paused = false;
 };
 
+// A controller that was there lately, leading or not.
+struct ControllerRow {  // key: id
+  ControllerId id;
+  std::string url;  // where others reach it
+  Instant seen_at;  // by the database's clock
+};
+
 // How far the journal of a supervisor has been taken over: what is sent twice counts once.
 struct JournalRow {        // key: supervisor
   std::string supervisor;  // machine and name

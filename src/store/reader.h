@@ -170,6 +170,14 @@ struct Totals {
   std::uint64_t open_dead_letters = 0;
 };
 
+// Who leads, as of now by the database's clock.
+struct Leader {
+  ControllerId id;
+  std::string url;  // where others reach it
+  Term term;
+  Instant since;  // when this term began
+};
+
 class Reader {
  public:
   Reader() = default;
@@ -223,6 +231,9 @@ class Reader {
   virtual Result<std::vector<SecretVersionRow>> secret_versions(const std::string& name) = 0;
   virtual Result<std::optional<SecretVersionRow>> secret_version(const std::string& name,
                                                                  std::uint32_t version) = 0;
+  // Unset: it was released, or its lease has ended.
+  virtual Result<std::optional<Leader>> leader() = 0;
+  virtual Result<std::vector<ControllerRow>> controllers() = 0;  // by id
   virtual Result<Totals> totals(Instant now) = 0;
 };
 

@@ -6,6 +6,7 @@
 // store gives back was committed; what it said yes to survives kill -9 and power loss.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,11 @@
 
 namespace vortex::store {
 
+// Who wants to lead, and where others reach it.
+struct Candidate {
+  ControllerId id;
+  std::string url;
+};
 struct Won {
   Term term;
   Instant database_now;  // later than every `now` ever committed
@@ -40,6 +46,9 @@ struct Retention {
   Duration audit_for{};
 };
 
+// Much longer than the pace of announcements: one that is cut off for a moment stays in the list.
+inline constexpr Duration kControllersKept = minutes(1);
+
 class Writer {
  public:
   Writer() = default;
@@ -50,9 +59,12 @@ class Writer {
   Writer& operator=(Writer&&) = delete;
 
   // The row that says who leads. Each acquisition gives a higher term.
-  virtual Result<AcquireAnswer> acquire(const ControllerId& who, Duration lease) = 0;
+  virtual Result<AcquireAnswer> acquire(const Candidate& who, Duration lease) = 0;
   virtual Result<void> renew(Term term, Duration lease) = 0;  // kFenced: another term
   virtual void release(Term term) = 0;
+  // Says that this controller is there, whoever leads: no term is checked. Forgets those that did
+  // not say so for kControllersKept.
+  virtual Result<void> announce(const Candidate& who) = 0;
 
   virtual Result<StoreImage> image() = 0;
   // Any run that is still kept, finished or not.
@@ -81,6 +93,9 @@ class Store {
   virtual Writer& writer() = 0;
   // Nobody else can lead while it is open, so leadership cannot be lost by being slow.
   virtual bool is_ours_alone() const = 0;
+  // Calls back, from any thread, when the holder may have released or lost its lease: only a hint.
+  // Replaces the callback before; an empty one ends it. On return the one before is not running.
+  virtual void watch(std::function<void()> may_be_free) { static_cast<void>(may_be_free); }
   // For one thread at a time. The store outlives its readers.
   virtual Result<std::unique_ptr<Reader>> reader() = 0;
 };

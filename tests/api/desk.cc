@@ -74,7 +74,7 @@ Desk::Desk(asio::io_context& io)
       io_(io),
       settings_(load_settings({{}, {{"VORTEX_TUNING", "testing"}}, {}}).value()),
       store_(store::open_memory()) {
-  auto won = store_->writer().acquire(ControllerId("desk"), hours(1));
+  auto won = store_->writer().acquire({ControllerId("desk"), {}}, hours(1));
   must(won.has_value(), "the store has another leader");
   const auto& term = std::get<store::Won>(*won);
   clock = term.database_now;

@@ -44,7 +44,8 @@ class RecordingWriter : public store::Writer {
  public:
   RecordingWriter(store::Writer& inner, History& history) : inner_(inner), history_(history) {}
 
-  store::Result<store::AcquireAnswer> acquire(const ControllerId& who, Duration lease) override {
+  store::Result<store::AcquireAnswer> acquire(const store::Candidate& who,
+                                              Duration lease) override {
     auto answer = inner_.acquire(who, lease);
     if (answer) {
       if (const auto* won = std::get_if<store::Won>(&*answer)) history_.began(*won);
@@ -55,6 +56,9 @@ class RecordingWriter : public store::Writer {
     return inner_.renew(term, lease);
   }
   void release(Term term) override { inner_.release(term); }
+  store::Result<void> announce(const store::Candidate& who) override {
+    return inner_.announce(who);
+  }
   store::Result<StoreImage> image() override { return inner_.image(); }
   store::Result<std::optional<RunImage>> run_image(RunId run) override {
     return inner_.run_image(run);
@@ -86,6 +90,7 @@ class RecordingStore : public store::Store {
 
   store::Writer& writer() override { return writer_; }
   bool is_ours_alone() const override { return inner_->is_ours_alone(); }
+  void watch(std::function<void()> may_be_free) override { inner_->watch(std::move(may_be_free)); }
   store::Result<std::unique_ptr<store::Reader>> reader() override { return inner_->reader(); }
 
  private:

@@ -44,7 +44,7 @@ Bed::Bed(Backend backend) : backend_(backend) {
 void Bed::open() {
   const auto clock = [this] { return wall; };
   if (backend_ == Backend::kMemory) {
-    if (!store_) store_ = open_memory({.logs = kSmallLogs, .wall_clock = clock});
+    if (!store_) store_ = open_memory({.shared = true, .logs = kSmallLogs, .wall_clock = clock});
     return;
   }
   store_.reset();
@@ -63,9 +63,13 @@ void Bed::reopen() {
 }
 
 Won Bed::acquire() {
-  auto answer = writer().acquire(ControllerId{"controller"}, seconds(10));
+  auto answer = writer().acquire(kBedController, seconds(10));
   if (!answer) give_up(answer.error().detail);
   return std::get<Won>(*answer);
+}
+
+std::unique_ptr<Store> Bed::another() {
+  return backend_ == Backend::kMemory ? open_again(*store_) : nullptr;
 }
 
 std::unique_ptr<Reader> Bed::reader() {

@@ -32,6 +32,9 @@ std::string name_of(Backend backend);
 // Small limits: a cut is reached with little output.
 inline constexpr LogLimits kSmallLogs{.head_bytes = 100, .tail_bytes = 300};
 
+// Who acquires leadership for a bed.
+inline const Candidate kBedController{ControllerId{"controller"}, "http://127.0.0.1:8080"};
+
 class Bed {
  public:
   explicit Bed(Backend backend);
@@ -43,6 +46,8 @@ class Bed {
   void close() { store_.reset(); }
   Term term() const { return won_.term; }
   Won acquire();
+  // The same store as another controller opens it; null: it can have only one.
+  std::unique_ptr<Store> another();
   std::string path() const { return folder_.file("vortex.db"); }
 
   // What the system's clock shows to the store.

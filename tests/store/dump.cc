@@ -80,6 +80,7 @@ std::string show(const WorkerRow& row) { return show_record(row); }
 std::string show(const MachineRow& row) { return show_record(row); }
 std::string show(const JournalRow& row) { return show_record(row); }
 std::string show(const QueueRow& row) { return show_record(row); }
+std::string show(const ControllerRow& row) { return show_record(row); }
 std::string show(const PartitionLeaseRow& row) { return show_record(row); }
 std::string show(const DeadLetterRow& row) { return show_record(row); }
 std::string show(const CounterRow& row) { return show_record(row); }

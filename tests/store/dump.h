@@ -19,6 +19,7 @@ std::string show(const WorkerRow& row);
 std::string show(const MachineRow& row);
 std::string show(const JournalRow& row);
 std::string show(const QueueRow& row);
+std::string show(const ControllerRow& row);
 std::string show(const PartitionLeaseRow& row);
 std::string show(const DeadLetterRow& row);
 std::string show(const CounterRow& row);

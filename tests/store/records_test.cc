@@ -39,8 +39,9 @@ TEST(Records, HaveEveryColumnOfTheirTableAndNoOther) {
   Bed bed(Backend::kSqlite);
   for (const std::string table :
        {"runs", "task_instances", "task_data", "attempts", "workers", "machines", "recovery_log",
-        "recovery_items", "dead_letters", "partition_leases", "queues", "supervisor_journals",
-        "tokens", "webhooks", "secrets", "secret_versions", "dags", "audit_log"}) {
+        "recovery_items", "dead_letters", "partition_leases", "queues", "controllers",
+        "supervisor_journals", "tokens", "webhooks", "secrets", "secret_versions", "dags",
+        "audit_log"}) {
     const std::string insert = with_records("@insert:" + table + "@", kQuestions);
     EXPECT_EQ(names_in(insert), columns_of(bed.path(), table)) << table;
   }

@@ -26,7 +26,7 @@ std::unique_ptr<Store> must_open(const std::string& path) {
 }
 
 Term lead(Writer& writer) {
-  const auto won = writer.acquire(ControllerId{"c"}, seconds(1));
+  const auto won = writer.acquire({ControllerId{"c"}, {}}, seconds(1));
   if (!won) std::abort();
   return std::get<Won>(*won).term;
 }

@@ -100,7 +100,7 @@ class Scenario {
 
   bool lead() {
     for (int tries = 0; tries < 2; ++tries) {
-      const auto won = writer().acquire(ControllerId{"c"}, seconds(1));
+      const auto won = writer().acquire({ControllerId{"c"}, {}}, seconds(1));
       if (won) {
         term_ = std::get<Won>(*won).term;
         return true;
@@ -217,7 +217,7 @@ TEST(SqliteFault, FullDiskIsSaidSoUntilThereIsSpaceAgain) {
   options.vfs = faults.name();
   const auto store = *open_sqlite(options);
   const PlanPtr plan = sample_plan("thumbs", 6);
-  const Term term = std::get<Won>(*store->writer().acquire(ControllerId{"c"}, seconds(1))).term;
+  const Term term = std::get<Won>(*store->writer().acquire({ControllerId{"c"}, {}}, seconds(1))).term;
   int number = 1;
   int refused = 0;
   int not_writable = 0;

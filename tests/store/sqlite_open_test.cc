@@ -249,7 +249,7 @@ void commit_and_die(const std::string& path, int commits) {
   std::unique_ptr<Store> held;
   Child child([&]() -> std::string {
     notices_at(path, &held);
-    const auto won = held->writer().acquire(ControllerId("c"), seconds(10));
+    const auto won = held->writer().acquire({ControllerId("c"), {}}, seconds(10));
     if (!won) return won.error().detail;
     Commit commit;
     commit.term = std::get<Won>(*won).term;

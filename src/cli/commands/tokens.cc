@@ -39,7 +39,7 @@ std::expected<bool, store::Error> exists(store::Store& store, const std::string&
 
 std::expected<void, store::Error> write_row(store::Store& store, const TokenRow& row) {
   store::Writer& writer = store.writer();
-  const auto won = writer.acquire(ControllerId("vortex-tokens"), seconds(10));
+  const auto won = writer.acquire({ControllerId("vortex-tokens"), {}}, seconds(10));
   if (!won) return std::unexpected(won.error());
   const auto* lead = std::get_if<store::Won>(&*won);
   if (lead == nullptr) {

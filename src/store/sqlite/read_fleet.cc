@@ -175,6 +175,21 @@ Result<std::optional<SecretVersionRow>> SqliteReader::secret_version(const std::
                                     take_row<SecretVersionRow>);
 }
 
+Result<std::optional<Leader>> SqliteReader::leader() {
+  return read_one<Leader>(sql_.leader.start(), [](Rows& rows) {
+    Leader leader;
+    leader.id = ControllerId(rows.text());
+    leader.url = rows.text();
+    leader.term = {rows.unsigned_number()};
+    leader.since = {rows.number()};
+    return leader;
+  });
+}
+
+Result<std::vector<ControllerRow>> SqliteReader::controllers() {
+  return read_all<ControllerRow>(sql_.all_controllers.start(), take_row<ControllerRow>);
+}
+
 Result<Totals> SqliteReader::totals(Instant now) {
   const Snapshot snapshot(sql_);
   const auto counters = read_one<CounterRow>(sql_.counters.start(), take_row<CounterRow>);

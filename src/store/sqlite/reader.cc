@@ -54,6 +54,8 @@ ReaderStatements::ReaderStatements(Connection& db)
       one_secret(db, sql::kOneSecret),
       secret_versions(db, sql::kSecretVersions),
       secret_version(db, sql::kSecretVersion),
+      leader(db, sql::kLeader),
+      all_controllers(db, sql::kAllControllers),
       counters(db, sql::kReadCounters),
       requeued_since(db, sql::kRequeuedSince),
       count_open_dead_letters(db, sql::kCountOpenDeadLetters) {}

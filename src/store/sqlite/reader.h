@@ -81,6 +81,8 @@ struct ReaderStatements {
   Statement one_secret;
   Statement secret_versions;
   Statement secret_version;
+  Statement leader;
+  Statement all_controllers;
   Statement counters;
   Statement requeued_since;
   Statement count_open_dead_letters;
@@ -143,6 +145,8 @@ class SqliteReader final : public Reader {
   Result<std::vector<SecretVersionRow>> secret_versions(const std::string& name) override;
   Result<std::optional<SecretVersionRow>> secret_version(const std::string& name,
                                                          std::uint32_t version) override;
+  Result<std::optional<Leader>> leader() override;
+  Result<std::vector<ControllerRow>> controllers() override;
   Result<Totals> totals(Instant now) override;
 
  private:

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "store/sqlite/record_io.h"
 #include "store/sqlite/sql.gen.h"
 
 namespace vortex::store::sqlite {
@@ -25,6 +26,8 @@ SqliteWriter::SqliteWriter(Connection& db, CommitMark& mark, PlanShelf& shelf, L
       read_leadership_(db, sql::kReadLeadership),
       take_leadership_(db, sql::kTakeLeadership),
       leave_leadership_(db, sql::kLeaveLeadership),
+      announce_(db, sql::kAnnounce),
+      forget_controllers_(db, sql::kForgetControllers),
       fence_(db, sql::kFence),
       probe_(db, sql::kProbe) {}
 
@@ -39,7 +42,7 @@ Result<SqliteWriter::Leadership> SqliteWriter::leadership() {
 }
 
 // The file lock proves that every other holder is dead, so there is nobody to wait for.
-Result<AcquireAnswer> SqliteWriter::acquire(const ControllerId& who, Duration) {
+Result<AcquireAnswer> SqliteWriter::acquire(const Candidate& who, Duration) {
   Transaction tx(db_, transactions_);
   const auto before = leadership();
   if (!before) return std::unexpected(before.error());
@@ -47,8 +50,9 @@ Result<AcquireAnswer> SqliteWriter::acquire(const ControllerId& who, Duration) {
                 .database_now = std::max(wall_clock_(), before->clock + micros(1))};
   tx.run(take_leadership_.start()
              .unsigned_number(won.term.value)
-             .text(who.text)
-             .number(won.database_now.us));
+             .text(who.id.text)
+             .number(won.database_now.us)
+             .text(who.url));
   if (auto done = finish(tx); !done) return std::unexpected(done.error());
   in_doubt_ = false;
   mark_.set({won.term.value, won.database_now.us});
@@ -70,6 +74,15 @@ void SqliteWriter::release(Term term) {
   tx.run(leave_leadership_.start().unsigned_number(term.value));
   // Nothing depends on it: the lock on the file is what the next controller waits for.
   if (!finish(tx)) return;
+}
+
+Result<void> SqliteWriter::announce(const Candidate& who) {
+  if (auto refused = refuse_while_in_doubt(); !refused) return refused;
+  const Instant now = wall_clock_();
+  Transaction tx(db_, transactions_);
+  tx.run(bind_row(announce_, ControllerRow{who.id, who.url, now}));
+  tx.run(forget_controllers_.start().time(now - kControllersKept));
+  return finish(tx);
 }
 
 Result<void> SqliteWriter::commit(const Commit& commit) {

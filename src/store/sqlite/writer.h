@@ -27,9 +27,10 @@ class SqliteWriter final : public Writer {
   SqliteWriter(Connection& db, CommitMark& mark, PlanShelf& shelf, LogLimits logs,
                std::function<Instant()> wall_clock);
 
-  Result<AcquireAnswer> acquire(const ControllerId& who, Duration lease) override;
+  Result<AcquireAnswer> acquire(const Candidate& who, Duration lease) override;
   Result<void> renew(Term term, Duration lease) override;
   void release(Term term) override;
+  Result<void> announce(const Candidate& who) override;
 
   Result<StoreImage> image() override { return images_.image(); }
   Result<std::optional<RunImage>> run_image(RunId run) override { return images_.run_image(run); }
@@ -68,6 +69,8 @@ class SqliteWriter final : public Writer {
   Statement read_leadership_;
   Statement take_leadership_;
   Statement leave_leadership_;
+  Statement announce_;
+  Statement forget_controllers_;
   Statement fence_;
   Statement probe_;
   bool in_doubt_ = false;

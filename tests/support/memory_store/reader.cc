@@ -264,6 +264,18 @@ class MemoryReader final : public Reader {
 
   Result<std::string> attempt_key() override { return std::string(64, 'k'); }
 
+  Result<std::optional<Leader>> leader() override {
+    const Lock lock(shared_.mutex);
+    const bool ended = shared_.is_for_several && tables_.lease_ends <= shared_.wall_clock();
+    if (tables_.leader.id.text.empty() || ended) return std::optional<Leader>{};
+    return tables_.leader;
+  }
+
+  Result<std::vector<ControllerRow>> controllers() override {
+    const Lock lock(shared_.mutex);
+    return values_of(tables_.controllers);
+  }
+
   Result<std::vector<TokenRow>> tokens() override {
     const Lock lock(shared_.mutex);
     return values_of(tables_.tokens);

@@ -20,23 +20,50 @@ Instant system_clock() {
 
 class MemoryWriter final : public Writer {
  public:
-  MemoryWriter(Shared& shared, std::function<Instant()> wall_clock)
-      : shared_(shared), wall_clock_(std::move(wall_clock)) {}
+  explicit MemoryWriter(Shared& shared) : shared_(shared) {}
 
-  Result<AcquireAnswer> acquire(const ControllerId&, Duration) override {
+  Result<AcquireAnswer> acquire(const Candidate& who, Duration lease) override {
     const std::unique_lock lock(shared_.mutex);
     Tables& tables = shared_.tables;
+    const Instant wall = shared_.wall_clock();
+    const bool held =
+        !tables.leader.id.text.empty() && tables.leader.id != who.id && wall < tables.lease_ends;
+    if (shared_.is_for_several && held) {
+      return HeldByOther{.holder = tables.leader.id, .remaining = tables.lease_ends - wall};
+    }
     tables.term = tables.term.next();
-    tables.clock = std::max(wall_clock_(), tables.clock + micros(1));
+    tables.clock = std::max(wall, tables.clock + micros(1));
+    tables.leader = {who.id, who.url, tables.term, tables.clock};
+    tables.lease_ends = wall + lease;
     return Won{.term = tables.term, .database_now = tables.clock};
   }
 
-  Result<void> renew(Term term, Duration) override {
-    const std::shared_lock lock(shared_.mutex);
-    return fence(term);
+  Result<void> renew(Term term, Duration lease) override {
+    const std::unique_lock lock(shared_.mutex);
+    if (auto done = fence(term); !done) return done;
+    shared_.tables.lease_ends = shared_.wall_clock() + lease;
+    return {};
   }
 
-  void release(Term) override {}
+  void release(Term term) override {
+    {
+      const std::unique_lock lock(shared_.mutex);
+      if (!fence(term)) return;
+      shared_.tables.leader.id = {};
+    }
+    const std::scoped_lock lock(shared_.watchers_guard);
+    for (const auto& [who, tell] : shared_.watchers) tell();
+  }
+
+  Result<void> announce(const Candidate& who) override {
+    const std::unique_lock lock(shared_.mutex);
+    const Instant now = shared_.wall_clock();
+    auto& rows = shared_.tables.controllers;
+    rows.insert_or_assign(who.id, ControllerRow{who.id, who.url, now});
+    std::erase_if(rows,
+                  [&](const auto& row) { return row.second.seen_at < now - kControllersKept; });
+    return {};
+  }
 
   Result<StoreImage> image() override {
     const std::shared_lock lock(shared_.mutex);
@@ -77,22 +104,27 @@ class MemoryWriter final : public Writer {
   }
 
   Shared& shared_;
-  std::function<Instant()> wall_clock_;
 };
 
 class MemoryStore final : public Store {
  public:
-  bool is_ours_alone() const override { return true; }
+  explicit MemoryStore(std::shared_ptr<Shared> shared)
+      : shared_(std::move(shared)), writer_(*shared_) {}
+  ~MemoryStore() override { watch({}); }
 
-  explicit MemoryStore(const MemoryOptions& options)
-      : shared_(options.logs),
-        writer_(shared_, options.wall_clock ? options.wall_clock : system_clock) {}
+  bool is_ours_alone() const override { return !shared_->is_for_several; }
+  void watch(std::function<void()> may_be_free) override {
+    const std::scoped_lock lock(shared_->watchers_guard);
+    shared_->watchers.erase(this);
+    if (may_be_free) shared_->watchers.emplace(this, std::move(may_be_free));
+  }
 
   Writer& writer() override { return writer_; }
-  Result<std::unique_ptr<Reader>> reader() override { return make_reader(shared_); }
+  Result<std::unique_ptr<Reader>> reader() override { return make_reader(*shared_); }
+  const std::shared_ptr<Shared>& shared() const { return shared_; }
 
  private:
-  Shared shared_;
+  std::shared_ptr<Shared> shared_;
   MemoryWriter writer_;
 };
 
@@ -100,7 +132,13 @@ class MemoryStore final : public Store {
 }  // namespace memory
 
 std::unique_ptr<Store> open_memory(const MemoryOptions& options) {
-  return std::make_unique<memory::MemoryStore>(options);
+  return std::make_unique<memory::MemoryStore>(std::make_shared<memory::Shared>(
+      options.logs, options.shared,
+      options.wall_clock ? options.wall_clock : memory::system_clock));
+}
+
+std::unique_ptr<Store> open_again(Store& memory) {
+  return std::make_unique<memory::MemoryStore>(dynamic_cast<memory::MemoryStore&>(memory).shared());
 }
 
 }  // namespace vortex::store

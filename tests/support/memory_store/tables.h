@@ -72,6 +72,9 @@ class Tables {
 
   Term term;
   Instant clock;
+  Leader leader;       // an empty id: nobody
+  Instant lease_ends;  // of the leader
+  std::map<ControllerId, ControllerRow> controllers;
   CounterRow counters;
   std::map<RunId, RunRow> runs;
   std::map<std::string, RunId> keys;

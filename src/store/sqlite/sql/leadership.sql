@@ -10,10 +10,22 @@ SELECT term FROM leadership;
 SELECT clock_us FROM leadership;
 
 -- name: take_leadership
-UPDATE leadership SET term = ?1, holder = ?2, clock_us = ?3;
+UPDATE leadership SET term = ?1, holder = ?2, clock_us = ?3, url = ?4, since_us = ?3;
 
 -- name: leave_leadership
 UPDATE leadership SET holder = '' WHERE term = ?1;
+
+-- name: leader
+SELECT holder, url, term, since_us FROM leadership WHERE holder <> '';
+
+-- name: announce
+@upsert:controllers@;
+
+-- name: forget_controllers
+DELETE FROM controllers WHERE seen_at < ?1;
+
+-- name: all_controllers
+SELECT @columns:controllers c@ FROM controllers c ORDER BY c.id;
 
 -- The fence: no row, no commit. The clock is never set back.
 -- name: fence
