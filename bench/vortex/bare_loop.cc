@@ -62,8 +62,7 @@ constexpr std::string_view kName = "resize-image";
 class BareLoop {
  public:
   explicit BareLoop(Connection& db)
-      : db_(db),
-        transactions_(db),
+      : session_(db),
         insert_(db, kBareInsert),
         claim_(db, kBareClaim),
         complete_(db, kBareComplete) {}
@@ -82,7 +81,7 @@ class BareLoop {
 
   Result<void> insert_set(std::uint32_t first, std::uint32_t end) {
     const Instant now = tick();
-    Transaction tx(db_, transactions_);
+    store::sql::Transaction tx(session_);
     for (std::uint32_t index = first; index < end && tx.ok(); ++index) {
       const std::string id = to_text(TaskId{.run = {1}, .index = index, .level = 0});
       tx.run(insert_.start().number(key(index)).time(now).micros(now).text(id).literal(kName));
@@ -92,7 +91,7 @@ class BareLoop {
 
   Result<void> claim_set(std::uint32_t first, std::uint32_t end) {
     const Instant now = tick();
-    Transaction tx(db_, transactions_);
+    store::sql::Transaction tx(session_);
     for (std::uint32_t index = first; index < end && tx.ok(); ++index) {
       tx.run(claim_.start().number(key(index)).text(kWorkers[index % 4]).time(now));
     }
@@ -101,15 +100,14 @@ class BareLoop {
 
   Result<void> complete_set(std::uint32_t first, std::uint32_t end) {
     const Instant now = tick();
-    Transaction tx(db_, transactions_);
+    store::sql::Transaction tx(session_);
     for (std::uint32_t index = first; index < end && tx.ok(); ++index) {
       tx.run(complete_.start().number(key(index)).time(now));
     }
     return tx.commit();
   }
 
-  Connection& db_;
-  TransactionStatements transactions_;
+  Session session_;
   Statement insert_;
   Statement claim_;
   Statement complete_;

@@ -61,9 +61,9 @@ std::vector<TableColumns> columns_of_all() {
 const TableColumns& columns_of(std::string_view table) {
   static const std::vector<TableColumns> all =
       columns_of_all<RunRow, TaskRow, TaskDataRow, AttemptRow, WorkerRow, MachineRow, RecoveryRow,
-                     RecoveryItemRow, DeadLetterRow, PartitionLeaseRow, QueueRow, ControllerRow, JournalRow,
-                     CounterRow, TokenRow, WebhookRow, SecretRow, SecretVersionRow, DagRow,
-                     AuditRow>();
+                     RecoveryItemRow, DeadLetterRow, PartitionLeaseRow, QueueRow, ControllerRow,
+                     JournalRow, CounterRow, TokenRow, WebhookRow, SecretRow, SecretVersionRow,
+                     DagRow, AuditRow>();
   for (const TableColumns& columns : all) {
     if (columns.table == table) return columns;
   }
@@ -91,15 +91,15 @@ std::string columns(std::string_view what) {
 }
 
 // What an upsert does with a row that is there.
-std::string change(const Column& column, const std::string& parameter) {
+std::string change(const Column& column, const std::string& parameter, std::string_view table) {
   if (column.write != Write::kIfSet) return fmt::format("{} = {}", column.name, parameter);
-  return fmt::format("{0} = coalesce({1}, {0})", column.name, parameter);
+  return fmt::format("{0} = coalesce({1}, {2}.{0})", column.name, parameter, table);
 }
 
 // What a new row has.
-std::string value(const Column& column, const std::string& parameter) {
+std::string value(const Column& column, const std::string& parameter, const Dialect& dialect) {
   if (column.write != Write::kIfSet || column.is_bytes) return parameter;
-  return fmt::format("coalesce({}, 0)", parameter);
+  return fmt::format("coalesce({}, {})", parameter, dialect.zero);
 }
 
 enum class OnConflict : bool { kNothing, kUpdate };
@@ -114,10 +114,10 @@ std::string insert(const TableColumns& table, const Dialect& dialect, OnConflict
     if (column.write == Write::kElsewhere) continue;
     const std::string parameter = fmt::format("{}{}", dialect.parameter, ++number);
     append(names, ", ", column.name);
-    append(values, ", ", value(column, parameter));
+    append(values, ", ", value(column, parameter, dialect));
     if (column.write == Write::kKey) append(keys, ", ", column.name);
     const bool stays = column.write == Write::kKey || column.write == Write::kOnce;
-    if (!stays) append(changes, ", ", change(column, parameter));
+    if (!stays) append(changes, ", ", change(column, parameter, table.table));
   }
   return fmt::format("INSERT INTO {} ({}) VALUES ({}) ON CONFLICT ({}) DO {}{}", table.table, names,
                      values, keys, conflict == OnConflict::kUpdate ? "UPDATE SET " : "NOTHING",
@@ -137,7 +137,7 @@ std::string update(const TableColumns& table, const Dialect& dialect) {
     if (is_matched) {
       append(conditions, " AND ", fmt::format("{} {} {}", column.name, dialect.same_as, parameter));
     }
-    if (!is_key && !is_matched) append(changes, ", ", change(column, parameter));
+    if (!is_key && !is_matched) append(changes, ", ", change(column, parameter, table.table));
   }
   return fmt::format("UPDATE {} SET {}{}{}", table.table, changes,
                      conditions.empty() ? "" : " WHERE ", conditions);

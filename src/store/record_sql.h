@@ -15,8 +15,9 @@
 namespace vortex::store {
 
 struct Dialect {
-  char parameter;            // in front of its number
-  std::string_view same_as;  // compares values of which both may be NULL
+  char parameter;               // in front of its number
+  std::string_view same_as;     // compares values of which both may be NULL
+  std::string_view zero = "0";  // a number of the type of the columns
 };
 
 // The statement with its @...@ filled in. Asserts that there are such records: .sql files are ours.

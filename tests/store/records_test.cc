@@ -88,13 +88,13 @@ TEST(Records, UpdateChangesWhatChangesOftenWhereTheRestIsTheSame) {
 }
 
 TEST(Records, ValuesThatAreUnsetLeaveAColumnAsItIs) {
-  EXPECT_EQ(
-      with_records("@upsert:task_data@", kQuestions),
-      "INSERT INTO task_data (task_key, epoch, checkpoint, outputs, upload, upload_bytes) "
-      "VALUES (?1, ?2, ?3, ?4, coalesce(?5, 0), coalesce(?6, 0)) "
-      "ON CONFLICT (task_key) DO UPDATE SET epoch = ?2, checkpoint = coalesce(?3, checkpoint), "
-      "outputs = coalesce(?4, outputs), upload = coalesce(?5, upload), "
-      "upload_bytes = coalesce(?6, upload_bytes)");
+  EXPECT_EQ(with_records("@upsert:task_data@", kQuestions),
+            "INSERT INTO task_data (task_key, epoch, checkpoint, outputs, upload, upload_bytes) "
+            "VALUES (?1, ?2, ?3, ?4, coalesce(?5, 0), coalesce(?6, 0)) "
+            "ON CONFLICT (task_key) DO UPDATE SET epoch = ?2, checkpoint = coalesce(?3, "
+            "task_data.checkpoint), "
+            "outputs = coalesce(?4, task_data.outputs), upload = coalesce(?5, task_data.upload), "
+            "upload_bytes = coalesce(?6, task_data.upload_bytes)");
 }
 
 TEST(RecordsDeathTest, ATableThatIsNoRecordEndsTheProcess) {

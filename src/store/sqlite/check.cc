@@ -15,9 +15,9 @@
 #include "store/packed.h"
 #include "store/plan_shelf.h"
 #include "store/row_json.h"
+#include "store/sql/record_io.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/file.h"
-#include "store/sqlite/record_io.h"
 #include "store/sqlite/sql.gen.h"
 #include "store/sqlite/statement.h"
 
@@ -25,6 +25,12 @@ namespace vortex::store {
 
 namespace sqlite {
 namespace {
+
+using store::sql::Rows;
+using store::sql::StoredRun;
+using store::sql::take_row;
+using store::sql::take_run;
+using store::sql::take_task;
 
 constexpr std::size_t kNamedMax = 20;  // of one kind
 
@@ -217,7 +223,7 @@ Result<CheckReport> check_sqlite(const std::string& path) {
   CheckReport report;
   report.version = *version;
   report.known_version = known_version();
-  if (auto done = collect(**db, sql::kCheckIntegrity, report.problems); !done) {
+  if (auto done = collect(**db, sqlite::sql::kCheckIntegrity, report.problems); !done) {
     return std::unexpected(done.error());
   }
   if (report.version < report.known_version) {
@@ -247,7 +253,8 @@ Result<std::vector<std::string>> repair_sqlite(const std::string& given) {
   auto done = repair_all(**db, did);
   if (done) return did;
   if ((*db)->in_transaction()) {
-    if (auto undone = (*db)->exec(sql::kRollback); !undone) return std::unexpected(undone.error());
+    if (auto undone = (*db)->exec(sqlite::sql::kRollback); !undone)
+      return std::unexpected(undone.error());
   }
   return std::unexpected(done.error());
 }

@@ -13,9 +13,9 @@
 
 #include "base/text.h"
 #include "store/plan_shelf.h"
+#include "store/sql/reader.h"
 #include "store/sqlite/file.h"
 #include "store/sqlite/mark.h"
-#include "store/sqlite/reader.h"
 #include "store/sqlite/sql.gen.h"
 #include "store/sqlite/writer.h"
 
@@ -56,7 +56,7 @@ class SqliteStore final : public Store {
                                 .busy_timeout_ms = options_.busy_timeout_ms,
                                 .vfs = {}});
     if (!db) return std::unexpected(db.error());
-    return make_reader(*std::move(db), shelf_);
+    return store::sql::make_reader(std::make_unique<Session>(*std::move(db)), shelf_);
   }
 
  private:

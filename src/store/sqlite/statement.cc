@@ -19,19 +19,11 @@ constexpr Dialect kSqlite{.parameter = '?', .same_as = "IS"};
 
 Statement::~Statement() { sqlite3_finalize(handle_); }
 
-Statement::Statement(Statement&& other) noexcept
-    : db_(other.db_),
-      sql_(other.sql_),
-      handle_(std::exchange(other.handle_, nullptr)),
-      failed_(other.failed_),
-      next_(other.next_),
-      bound_(std::move(other.bound_)),
-      own_(std::move(other.own_)) {}
-
 Statement& Statement::start() {
   next_ = 0;
   failed_ = false;
-  if (!own_.empty()) own_.clear();
+  drop_own_text();
+  no_row_.reset();
   if (handle_ != nullptr) return *this;
   const std::string sql = with_records(sql_, kSqlite);
   const int rc = sqlite3_prepare_v3(db_->handle(), sql.data(), static_cast<int>(sql.size()),
@@ -68,10 +60,6 @@ Statement& Statement::text(std::string_view value) {
   return *this;
 }
 
-Statement& Statement::own_text(std::string value) {
-  return text(own_.emplace_front(std::move(value)));
-}
-
 Statement& Statement::literal(std::string_view value) {
   Bound& bound = next_bound();
   const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(value.data()));
@@ -106,8 +94,6 @@ Statement& Statement::time(Instant at) {
   return *this;
 }
 
-Statement& Statement::micros(Instant at) { return at == kNever ? null() : number(at.us); }
-
 Statement& Statement::null() {
   Bound& bound = next_bound();
   if (bound.kind == Kind::kNull) return *this;
@@ -116,10 +102,12 @@ Statement& Statement::null() {
   return *this;
 }
 
-int Statement::step() {
+Statement::Step Statement::step() {
   if (handle_ == nullptr) start();
-  if (handle_ == nullptr || failed_) return SQLITE_ERROR;
-  return sqlite3_step(handle_);
+  if (handle_ == nullptr || failed_) return Step::kFailed;
+  const int rc = sqlite3_step(handle_);
+  if (rc == SQLITE_ROW) return Step::kRow;
+  return rc == SQLITE_DONE ? Step::kDone : Step::kFailed;
 }
 
 void Statement::reset() {
@@ -127,93 +115,49 @@ void Statement::reset() {
 }
 
 bool Statement::run() {
-  int rc = step();
-  while (rc == SQLITE_ROW) rc = step();
+  Step last = step();
+  while (last == Step::kRow) last = step();
   // A successful reset would overwrite the error that the caller is about to ask for; a failed one
   // repeats it.
   reset();
-  return rc == SQLITE_DONE;
+  return last == Step::kDone;
 }
 
-std::int64_t Statement::changes() const { return sqlite3_changes64(db_->handle()); }
-
-bool Rows::next() {
-  if (failed_) return false;
-  column_ = 0;
-  const int rc = statement_.step();
-  if (rc == SQLITE_ROW) return true;
-  if (rc != SQLITE_DONE) {
-    failed_ = true;
-    error_ = statement_.connection().error("reading the database");
-  }
+bool Statement::run_on_row(Error otherwise) {
+  if (!run()) return false;
+  if (changes() > 0) return true;
+  no_row_ = std::move(otherwise);
   return false;
 }
 
-std::int64_t Rows::number() {
-  const int column = column_++;
-  const int type = sqlite3_column_type(statement_.handle_, column);
-  if (type == SQLITE_INTEGER) return sqlite3_column_int64(statement_.handle_, column);
+std::int64_t Statement::changes() { return sqlite3_changes64(db_->handle()); }
+
+Error Statement::error(std::string_view doing) const {
+  return no_row_ ? *no_row_ : db_->error(doing);
+}
+
+bool Statement::is_null_at(int column) const {
+  return sqlite3_column_type(handle_, column) == SQLITE_NULL;
+}
+
+std::optional<std::int64_t> Statement::number_at(int column) const {
+  const int type = sqlite3_column_type(handle_, column);
+  if (type == SQLITE_INTEGER) return sqlite3_column_int64(handle_, column);
   if (type == SQLITE_NULL) return 0;
-  damaged("a value that is not a whole number");
-  return 0;
+  return std::nullopt;
 }
 
-std::int64_t Rows::number_up_to(std::int64_t max) {
-  const std::int64_t value = number();
-  if (value >= 0 && value <= max) return value;
-  damaged(fmt::format("the number {}", value));
-  return 0;
-}
-
-bool Rows::is_null() const {
-  return sqlite3_column_type(statement_.handle_, column_) == SQLITE_NULL;
-}
-
-std::string_view Rows::view() {
-  const int column = column_++;
-  const void* data = sqlite3_column_blob(statement_.handle_, column);
+std::string_view Statement::view_at(int column) const {
+  const void* data = sqlite3_column_blob(handle_, column);
   if (data == nullptr) return {};
   return {static_cast<const char*>(data),
-          static_cast<std::size_t>(sqlite3_column_bytes(statement_.handle_, column))};
+          static_cast<std::size_t>(sqlite3_column_bytes(handle_, column))};
 }
 
-Instant Rows::time() {
-  const std::string_view shown = view();
-  if (shown.data() == nullptr) return kNever;
-  if (const auto at = parse_time_text(shown)) return *at;
-  std::int64_t number = 0;  // outside the years that have a text
-  const char* end = shown.data() + shown.size();
-  const auto [stop, problem] = std::from_chars(shown.data(), end, number);
-  if (problem != std::errc{} || stop != end) damaged(fmt::format("the time '{}'", shown));
-  return {number};
-}
-
-Instant Rows::micros() {
-  if (is_null()) {
-    skip();
-    return kNever;
-  }
-  return {number()};
-}
-
-void Rows::damaged(std::string_view what) {
-  if (failed_) return;
-  failed_ = true;
-  const int column = column_ > 0 ? column_ - 1 : 0;
-  const char* table = sqlite3_column_table_name(statement_.handle_, column);
-  const char* name = sqlite3_column_name(statement_.handle_, column);
-  damage_ = Damage{.table = table == nullptr ? "" : table,
-                   .column = name == nullptr ? "" : name,
-                   .what = fmt::format("contains {}, which is not valid", what)};
-  error_ = {Fault::kDamaged,
-            fmt::format("table {}, column {}: {}", damage_->table, damage_->column, damage_->what)};
-}
-
-std::optional<Rows::Damage> Rows::take_damage() {
-  if (!damage_) return std::nullopt;
-  failed_ = false;
-  error_ = {};
-  return std::exchange(damage_, std::nullopt);
+Statement::Column Statement::column(int column) const {
+  const char* table = sqlite3_column_table_name(handle_, column);
+  const char* name = sqlite3_column_name(handle_, column);
+  return {table == nullptr ? "" : table, name == nullptr ? "" : name};
 }
 
 namespace {
@@ -238,51 +182,45 @@ bool is_definite(int extended_code) {
 
 }  // namespace
 
-TransactionStatements::TransactionStatements(Connection& db)
-    : begin(db, sql::kBegin), commit(db, sql::kCommit), rollback(db, sql::kRollback) {}
+Session::Session(Connection& db)
+    : db_(db),
+      begin_(db, sql::kBegin),
+      begin_read_(db, sql::kBeginRead),
+      commit_(db, sql::kCommit),
+      roll_back_(db, sql::kRollback) {}
 
-Transaction::Transaction(Connection& db, TransactionStatements& statements)
-    : db_(db), statements_(statements) {
-  run(statements_.begin.start());
-}
-
-Transaction::~Transaction() { roll_back(); }
-
-bool Transaction::run(Statement& statement) {
-  if (error_) return false;
-  if (statement.run()) return true;
-  error_ = db_.error("writing to the database");
-  return false;
-}
-
-void Transaction::fail(Error error) {
-  if (!error_) error_ = std::move(error);
-}
-
-Result<void> Transaction::commit() {
-  if (error_) {
-    roll_back();
-    return std::unexpected(*error_);
+std::string_view Session::text_of(std::string_view name) const {
+  for (const sql::Named& statement : sql::kStatements) {
+    if (statement.name == name) return statement.text;
   }
-  if (statements_.commit.start().run()) return {};
-  return commit_failed();
+  VX_ASSERT(false && "there is no statement of this name");
 }
 
-Result<void> Transaction::commit_failed() {
+Statement& Session::prepare_text(std::string sql) {
+  return statements_.emplace_back(db_, std::move(sql));
+}
+
+void Session::begin() {
+  failure_.reset();
+  if (!begin_.start().run()) failure_ = db_.error("writing to the database");
+}
+
+Result<void> Session::commit() {
+  if (commit_.start().run()) return {};
   const int code = sqlite3_extended_errcode(db_.handle());
   const bool still_open = db_.in_transaction();
-  error_ = db_.error("committing");
+  Error error = db_.error("committing");
   roll_back();
   if (!still_open && !is_definite(code)) {
-    error_->fault = Fault::kUnknown;
-    error_->detail += "; it may or may not be found after a crash";
+    error.fault = Fault::kUnknown;
+    error.detail += "; it may or may not be found after a crash";
   }
-  return std::unexpected(*error_);
+  return std::unexpected(std::move(error));
 }
 
-void Transaction::roll_back() {
+void Session::roll_back() {
   if (!db_.in_transaction()) return;
-  statements_.rollback.start().run();
+  roll_back_.start().run();
 }
 
 }  // namespace vortex::store::sqlite

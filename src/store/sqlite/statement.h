@@ -1,62 +1,61 @@
 #pragma once
-// A statement that is prepared once and run many times, and the rows it gives.
+// A session of SQLite and its statements, prepared once and run many times.
 //
-// What its text says about records is filled in when it is prepared (store/record_sql.h). Values
-// are bound in the order of the parameters: start(), then one call each. Text is not copied: it
-// must live until the statement has run, or be given with own_text. A value equal to the one bound
-// last is not bound again, which is most of them when a batch of rows is written. One thread, that
-// of the connection.
+// What the text of a statement says about records is filled in when it is prepared
+// (store/record_sql.h). A value equal to the one bound last is not bound again, which is most of
+// them when a batch of rows is written. One thread, that of the connection.
 
 #include <cstdint>
-#include <forward_list>
+#include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "base/time.h"
-#include "model/words.h"
 #include "store/error.h"
+#include "store/sql/statement.h"
 #include "store/sqlite/connection.h"
 
 struct sqlite3_stmt;
 
 namespace vortex::store::sqlite {
 
-class Statement {
+class Statement final : public store::sql::Statement {
  public:
   // `sql` lives until the first use, when it is prepared.
   Statement(Connection& db, std::string_view sql) : db_(&db), sql_(sql) {}
-  ~Statement();
-  Statement(Statement&& other) noexcept;
-  Statement& operator=(Statement&&) = delete;
+  Statement(Connection& db, std::string sql) : db_(&db), kept_(std::move(sql)), sql_(kept_) {}
+  ~Statement() override;
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
+  Statement(Statement&&) = delete;
+  Statement& operator=(Statement&&) = delete;
 
-  Statement& start();
-  Statement& number(std::int64_t value);
-  Statement& unsigned_number(std::uint64_t value) {
-    return number(static_cast<std::int64_t>(value));
-  }
-  Statement& flag(bool value) { return number(value ? 1 : 0); }
-  Statement& text(std::string_view value);
-  Statement& text_or_null(std::string_view value) { return value.empty() ? null() : text(value); }
-  Statement& own_text(std::string value);      // kept here until the next start()
-  Statement& literal(std::string_view value);  // lives for ever
-  Statement& blob(std::string_view value);
-  Statement& time(Instant at);    // as text; kNever is null
-  Statement& micros(Instant at);  // as a number; kNever is null
-  Statement& null();
+  Statement& start() override;
+  Statement& number(std::int64_t value) override;
+  Statement& text(std::string_view value) override;
+  Statement& literal(std::string_view value) override;
+  Statement& blob(std::string_view value) override;
+  Statement& time(Instant at) override;
+  Statement& null() override;
 
-  // Runs it to its end. False: the connection has the error.
-  bool run();
-  std::int64_t changes() const;  // rows that the last run changed
+  bool run() override;
+  bool run_on_row(Error otherwise) override;
+  std::int64_t changes() override;
+  Error error(std::string_view doing) const override;
 
-  Connection& connection() const { return *db_; }
+  Step step() override;
+  void reset() override;
+  bool is_null_at(int column) const override;
+  std::optional<std::int64_t> number_at(int column) const override;
+  std::string_view view_at(int column) const override;
+  Column column(int column) const override;
 
  private:
-  friend class Rows;
   enum class Kind : std::uint8_t { kUnbound, kNumber, kLiteral, kTime, kNull, kOther };
   struct Bound {
     Kind kind = Kind::kUnbound;
@@ -65,118 +64,41 @@ class Statement {
   };
 
   Bound& next_bound();
-  int step();
-  void reset();
 
   Connection* db_;
+  std::string kept_;
   std::string_view sql_;
   sqlite3_stmt* handle_ = nullptr;
   bool failed_ = false;  // it could not be prepared or a value could not be bound
+  std::optional<Error> no_row_;
   std::size_t next_ = 0;
   std::vector<Bound> bound_;
-  std::forward_list<std::string> own_;
 };
 
-// The rows of a statement whose values are bound: while (rows.next()) { rows.number(); ... }
-// Columns are read in their order. After the loop failed() says whether it ended by an error.
-class Rows {
+class Session final : public store::sql::Session {
  public:
-  explicit Rows(Statement& statement) : statement_(statement) {}
-  ~Rows() { statement_.reset(); }
-  Rows(const Rows&) = delete;
-  Rows& operator=(const Rows&) = delete;
-  Rows(Rows&&) = delete;
-  Rows& operator=(Rows&&) = delete;
+  explicit Session(Connection& db);
+  explicit Session(std::unique_ptr<Connection> db) : Session(*db) { own_ = std::move(db); }
 
-  bool next();
-  std::int64_t number();
-  std::uint64_t unsigned_number() { return static_cast<std::uint64_t>(number()); }
-  std::uint32_t u32() { return static_cast<std::uint32_t>(number_up_to(0xFFFF'FFFF)); }
-  std::uint16_t u16() { return static_cast<std::uint16_t>(number_up_to(0xFFFF)); }
-  std::uint8_t u8() { return static_cast<std::uint8_t>(number_up_to(0xFF)); }
-  bool flag() { return number() != 0; }
-  bool is_null() const;  // the next column
-  void skip() { ++column_; }
-  std::string_view view();  // until the next call of next()
-  std::string text() { return std::string(view()); }
-  Instant time();
-  Instant micros();
+  std::string_view text_of(std::string_view name) const override;
+  Statement& prepare_text(std::string sql) override;
 
-  // What was just read makes no sense: the loop ends and error() says so, unless the damage is
-  // taken before the next row.
-  void damaged(std::string_view what);
-  struct Damage {
-    std::string table;
-    std::string column;
-    std::string what;
-  };
-  // The present row was damaged. The loop goes on with the next one.
-  std::optional<Damage> take_damage();
-  bool failed() const { return failed_; }
-  Error error() const { return error_; }
+  void begin() override;
+  Result<void> commit() override;
+  void roll_back() override;
+  std::optional<Error> failure() const override { return failure_; }
+  void begin_read() override { begin_read_.start().run(); }
+  void end_read() override { commit_.start().run(); }
 
  private:
-  std::int64_t number_up_to(std::int64_t max);
-
-  Statement& statement_;
-  int column_ = 0;
-  bool failed_ = false;
-  std::optional<Damage> damage_;
-  Error error_;
-};
-
-// A column that holds the word of an enum's value, or its number.
-template <class Enum>
-Enum take_word(Rows& rows) {
-  const std::string_view word = rows.view();
-  if (const auto value = from_text<Enum>(word)) return *value;
-  rows.damaged("'" + std::string(word) + "'");
-  return {};
-}
-template <class Enum>
-Enum take_code(Rows& rows) {
-  if (const auto value = from_number<Enum>(rows.number())) return *value;
-  rows.damaged("an unknown code");
-  return {};
-}
-
-// One write transaction: begins when made, is rolled back unless commit() says it is durable.
-//
-// The first failure is kept and everything after it does nothing, so that code that writes many
-// rows reads straight on and asks once. Writer's thread only.
-
-struct TransactionStatements {
-  explicit TransactionStatements(Connection& db);
-  Statement begin;
-  Statement commit;
-  Statement rollback;
-};
-
-class Transaction {
- public:
-  Transaction(Connection& db, TransactionStatements& statements);
-  ~Transaction();
-  Transaction(const Transaction&) = delete;
-  Transaction& operator=(const Transaction&) = delete;
-  Transaction(Transaction&&) = delete;
-  Transaction& operator=(Transaction&&) = delete;
-
-  // True: it ran. False: it or something before it failed.
-  bool run(Statement& statement);
-  bool ok() const { return !error_; }
-  void fail(Error error);
-
-  // kUnknown: it may be found after a crash although it is not visible now. Every other error:
-  // nothing of it happened or ever will.
-  Result<void> commit();
-
- private:
-  void roll_back();
-  Result<void> commit_failed();
-
+  std::unique_ptr<Connection> own_;  // ends after the statements
   Connection& db_;
-  TransactionStatements& statements_;
-  std::optional<Error> error_;
+  std::deque<Statement> statements_;
+  Statement begin_;
+  Statement begin_read_;
+  Statement commit_;
+  Statement roll_back_;
+  std::optional<Error> failure_;
 };
 
 }  // namespace vortex::store::sqlite

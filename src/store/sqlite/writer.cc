@@ -5,31 +5,32 @@
 
 #include <fmt/format.h>
 
-#include "store/sqlite/record_io.h"
-#include "store/sqlite/sql.gen.h"
+#include "store/sql/record_io.h"
 
 namespace vortex::store::sqlite {
+
+using store::sql::Rows;
+using store::sql::Transaction;
 
 SqliteWriter::SqliteWriter(Connection& db, CommitMark& mark, PlanShelf& shelf, LogLimits logs,
                            std::function<Instant()> wall_clock)
     : db_(db),
       mark_(mark),
       wall_clock_(std::move(wall_clock)),
-      known_(db, shelf),
-      transactions_(db),
-      runs_(db, known_, shelf, packer_),
-      tasks_(db, known_, runs_),
-      fleet_(db, known_, packer_),
-      logs_(db, packer_, logs),
-      retention_(db, known_, runs_),
-      images_(db, known_),
-      read_leadership_(db, sql::kReadLeadership),
-      take_leadership_(db, sql::kTakeLeadership),
-      leave_leadership_(db, sql::kLeaveLeadership),
-      announce_(db, sql::kAnnounce),
-      forget_controllers_(db, sql::kForgetControllers),
-      fence_(db, sql::kFence),
-      probe_(db, sql::kProbe) {}
+      known_(db_, shelf),
+      runs_(db_, known_, shelf, packer_),
+      tasks_(db_, known_, runs_),
+      fleet_(db_, known_, packer_),
+      logs_(db_, packer_, logs),
+      retention_(db_, known_, runs_),
+      images_(db_, known_),
+      read_leadership_(db_.prepare("read_leadership")),
+      take_leadership_(db_.prepare("take_leadership")),
+      leave_leadership_(db_.prepare("leave_leadership")),
+      announce_(db_.prepare("announce")),
+      forget_controllers_(db_.prepare("forget_controllers")),
+      fence_(db_.prepare("fence")),
+      probe_(db_.prepare("probe")) {}
 
 Result<SqliteWriter::Leadership> SqliteWriter::leadership() {
   read_leadership_.start();
@@ -43,7 +44,7 @@ Result<SqliteWriter::Leadership> SqliteWriter::leadership() {
 
 // The file lock proves that every other holder is dead, so there is nobody to wait for.
 Result<AcquireAnswer> SqliteWriter::acquire(const Candidate& who, Duration) {
-  Transaction tx(db_, transactions_);
+  Transaction tx(db_);
   const auto before = leadership();
   if (!before) return std::unexpected(before.error());
   const Won won{.term = before->term.next(),
@@ -70,7 +71,7 @@ Result<void> SqliteWriter::renew(Term term, Duration) {
 }
 
 void SqliteWriter::release(Term term) {
-  Transaction tx(db_, transactions_);
+  Transaction tx(db_);
   tx.run(leave_leadership_.start().unsigned_number(term.value));
   // Nothing depends on it: the lock on the file is what the next controller waits for.
   if (!finish(tx)) return;
@@ -79,8 +80,8 @@ void SqliteWriter::release(Term term) {
 Result<void> SqliteWriter::announce(const Candidate& who) {
   if (auto refused = refuse_while_in_doubt(); !refused) return refused;
   const Instant now = wall_clock_();
-  Transaction tx(db_, transactions_);
-  tx.run(bind_row(announce_, ControllerRow{who.id, who.url, now}));
+  Transaction tx(db_);
+  tx.run(store::sql::bind_row(announce_, ControllerRow{who.id, who.url, now}));
   tx.run(forget_controllers_.start().time(now - kControllersKept));
   return finish(tx);
 }
@@ -88,7 +89,7 @@ Result<void> SqliteWriter::announce(const Candidate& who) {
 Result<void> SqliteWriter::commit(const Commit& commit) {
   if (auto refused = refuse_while_in_doubt(); !refused) return refused;
   if (auto done = known_.load(); !done) return done;
-  Transaction tx(db_, transactions_);
+  Transaction tx(db_);
   tx.run(fence_.start().unsigned_number(commit.term.value).number(commit.now.us));
   if (tx.ok() && fence_.changes() == 0) {
     tx.fail({Fault::kFenced, fmt::format("term {} is no longer the leader", commit.term.value)});
@@ -115,7 +116,7 @@ Result<std::vector<ExpiredRun>> SqliteWriter::expirable(const Retention& keep, I
 Result<bool> SqliteWriter::sweep(const Retention& keep, Instant now, std::uint32_t rows) {
   if (auto refused = refuse_while_in_doubt(); !refused) return std::unexpected(refused.error());
   if (auto done = known_.load(); !done) return std::unexpected(done.error());
-  Transaction tx(db_, transactions_);
+  Transaction tx(db_);
   const bool more = retention_.sweep(tx, keep, now, rows);
   if (auto done = finish(tx); !done) return std::unexpected(done.error());
   return more;
@@ -123,7 +124,7 @@ Result<bool> SqliteWriter::sweep(const Retention& keep, Instant now, std::uint32
 
 Result<void> SqliteWriter::check_writable() {
   if (auto refused = refuse_while_in_doubt(); !refused) return refused;
-  Transaction tx(db_, transactions_);
+  Transaction tx(db_);
   tx.run(probe_.start());
   return finish(tx);
 }

@@ -9,15 +9,15 @@
 #include "store/log_span.h"
 #include "store/packed.h"
 #include "store/plan_shelf.h"
+#include "store/sql/fleet_rows.h"
+#include "store/sql/image_load.h"
+#include "store/sql/known.h"
+#include "store/sql/retention.h"
+#include "store/sql/run_rows.h"
+#include "store/sql/task_rows.h"
 #include "store/sqlite/connection.h"
-#include "store/sqlite/fleet_rows.h"
-#include "store/sqlite/image_load.h"
-#include "store/sqlite/known.h"
 #include "store/sqlite/mark.h"
-#include "store/sqlite/retention.h"
-#include "store/sqlite/run_rows.h"
 #include "store/sqlite/statement.h"
-#include "store/sqlite/task_rows.h"
 #include "store/store.h"
 
 namespace vortex::store::sqlite {
@@ -51,28 +51,27 @@ class SqliteWriter final : public Writer {
 
   Result<Leadership> leadership();
   // Ends a transaction; on failure what was remembered is no longer trusted.
-  Result<void> finish(Transaction& tx);
+  Result<void> finish(store::sql::Transaction& tx);
   Result<void> refuse_while_in_doubt() const;
 
-  Connection& db_;
+  Session db_;
   CommitMark& mark_;
   std::function<Instant()> wall_clock_;
   Packer packer_;
-  Known known_;
-  TransactionStatements transactions_;
-  RunRows runs_;
-  TaskRows tasks_;
-  FleetRows fleet_;
-  LogRows logs_;
-  RetentionRows retention_;
-  ImageLoad images_;
-  Statement read_leadership_;
-  Statement take_leadership_;
-  Statement leave_leadership_;
-  Statement announce_;
-  Statement forget_controllers_;
-  Statement fence_;
-  Statement probe_;
+  store::sql::Known known_;
+  store::sql::RunRows runs_;
+  store::sql::TaskRows tasks_;
+  store::sql::FleetRows fleet_;
+  store::sql::LogRows logs_;
+  store::sql::RetentionRows retention_;
+  store::sql::ImageLoad images_;
+  store::sql::Statement& read_leadership_;
+  store::sql::Statement& take_leadership_;
+  store::sql::Statement& leave_leadership_;
+  store::sql::Statement& announce_;
+  store::sql::Statement& forget_controllers_;
+  store::sql::Statement& fence_;
+  store::sql::Statement& probe_;
   bool in_doubt_ = false;
 };
 

@@ -1,4 +1,4 @@
-#include "store/sqlite/task_rows.h"
+#include "store/sql/task_rows.h"
 
 #include <optional>
 #include <string_view>
@@ -6,10 +6,9 @@
 #include <fmt/format.h>
 
 #include "store/keys.h"
-#include "store/sqlite/record_io.h"
-#include "store/sqlite/sql.gen.h"
+#include "store/sql/record_io.h"
 
-namespace vortex::store::sqlite {
+namespace vortex::store::sql {
 namespace {
 
 Error no_such_task(TaskId task) {
@@ -18,21 +17,21 @@ Error no_such_task(TaskId task) {
 
 }  // namespace
 
-TaskRows::TaskRows(Connection& db, Known& known, const RunRows& runs)
+TaskRows::TaskRows(Session& db, Known& known, const RunRows& runs)
     : known_(known),
       runs_(runs),
-      update_(db, sql::kUpdateTask),
-      upsert_(db, sql::kUpsertTask),
-      write_data_(db, sql::kWriteTaskData),
-      drop_pieces_(db, sql::kDropCheckpointPieces),
-      drop_unfinished_(db, sql::kDropUnfinishedPieces),
-      insert_piece_(db, sql::kInsertCheckpointPiece),
-      insert_attempt_(db, sql::kInsertAttempt),
-      find_attempt_(db, sql::kFindAttempt),
-      delete_attempt_(db, sql::kDeleteAttempt),
-      find_number_(db, sql::kFindWorkerNumber),
-      insert_number_(db, sql::kInsertWorkerNumber),
-      count_ends_(db, sql::kCountWorkerEnds) {}
+      update_(db.prepare("update_task")),
+      upsert_(db.prepare("upsert_task")),
+      write_data_(db.prepare("write_task_data")),
+      drop_pieces_(db.prepare("drop_checkpoint_pieces")),
+      drop_unfinished_(db.prepare("drop_unfinished_pieces")),
+      insert_piece_(db.prepare("insert_checkpoint_piece")),
+      insert_attempt_(db.prepare("insert_attempt")),
+      find_attempt_(db.prepare("find_attempt")),
+      delete_attempt_(db.prepare("delete_attempt")),
+      find_number_(db.prepare("find_worker_number")),
+      insert_number_(db.prepare("insert_worker_number")),
+      count_ends_(db.prepare("count_worker_ends")) {}
 
 void TaskRows::write(Transaction& tx, const RowBatch& rows) {
   last_run_ = {};
@@ -157,4 +156,4 @@ std::int64_t TaskRows::worker_number(Transaction& tx, const WorkerId& worker) {
   return number;
 }
 
-}  // namespace vortex::store::sqlite
+}  // namespace vortex::store::sql

@@ -14,9 +14,9 @@
 
 #include "model/records.h"
 #include "store/keys.h"
-#include "store/sqlite/statement.h"
+#include "store/sql/statement.h"
 
-namespace vortex::store::sqlite {
+namespace vortex::store::sql {
 
 using record::As;
 using record::Write;
@@ -202,4 +202,4 @@ struct StoredRun {
 };
 StoredRun take_run(Rows& rows);
 
-}  // namespace vortex::store::sqlite
+}  // namespace vortex::store::sql

@@ -1,31 +1,29 @@
-#include "store/sqlite/retention.h"
+#include "store/sql/retention.h"
 
 #include <algorithm>
 #include <optional>
 
-#include "store/sqlite/sql.gen.h"
+namespace vortex::store::sql {
 
-namespace vortex::store::sqlite {
-
-RetentionRows::RetentionRows(Connection& db, Known& known, RunRows& runs)
+RetentionRows::RetentionRows(Session& db, Known& known, RunRows& runs)
     : known_(known),
       runs_(runs),
-      oldest_(db, sql::kOldestFinishedRuns),
-      forget_(db, sql::kForgetRun),
-      forget_labels_(db, sql::kForgetRunLabels),
-      doom_(db, sql::kDoomRun),
-      spare_(db, sql::kSpareRun),
-      next_doomed_(db, sql::kNextDoomed),
-      oldest_events_(db, sql::kOldestEvents),
-      delete_events_(db, sql::kDeleteEvents),
-      oldest_recovery_(db, sql::kOldestRecovery),
-      delete_items_(db, sql::kDeleteRecoveryItems),
-      delete_recovery_(db, sql::kDeleteRecovery),
-      sweep_audit_(db, sql::kSweepAudit) {
+      oldest_(db.prepare("oldest_finished_runs")),
+      forget_(db.prepare("forget_run")),
+      forget_labels_(db.prepare("forget_run_labels")),
+      doom_(db.prepare("doom_run")),
+      spare_(db.prepare("spare_run")),
+      next_doomed_(db.prepare("next_doomed")),
+      oldest_events_(db.prepare("oldest_events")),
+      delete_events_(db.prepare("delete_events")),
+      oldest_recovery_(db.prepare("oldest_recovery")),
+      delete_items_(db.prepare("delete_recovery_items")),
+      delete_recovery_(db.prepare("delete_recovery")),
+      sweep_audit_(db.prepare("sweep_audit")) {
   for (const std::string_view slice :
-       {sql::kSweepLogChunks, sql::kSweepLogHeads, sql::kSweepCheckpointPieces, sql::kSweepAttempts,
-        sql::kSweepTaskData, sql::kSweepDeadLetters, sql::kSweepRecoveryItems, sql::kSweepTasks}) {
-    slices_.emplace_back(db, slice);
+       {"sweep_log_chunks", "sweep_log_heads", "sweep_checkpoint_pieces", "sweep_attempts",
+        "sweep_task_data", "sweep_dead_letters", "sweep_recovery_items", "sweep_tasks"}) {
+    slices_.push_back(&db.prepare(slice));
   }
 }
 
@@ -95,11 +93,11 @@ bool RetentionRows::sweep(Transaction& tx, const Retention& keep, Instant now, s
 std::uint32_t RetentionRows::sweep_run(Transaction& tx, std::uint64_t run, std::uint32_t budget) {
   const KeyRange keys = keys_of({run});
   std::uint32_t removed = 0;
-  for (Statement& slice : slices_) {
+  for (Statement* slice : slices_) {
     if (removed == budget) break;
-    slice.start().number(keys.first).number(keys.end).number(budget - removed);
-    if (!tx.run(slice)) break;
-    removed += static_cast<std::uint32_t>(slice.changes());
+    slice->start().number(keys.first).number(keys.end).number(budget - removed);
+    if (!tx.run(*slice)) break;
+    removed += static_cast<std::uint32_t>(slice->changes());
   }
   return removed;
 }
@@ -150,4 +148,4 @@ std::uint64_t RetentionRows::next_doomed(Transaction& tx) {
   return 0;
 }
 
-}  // namespace vortex::store::sqlite
+}  // namespace vortex::store::sql

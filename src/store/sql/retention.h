@@ -7,16 +7,16 @@
 
 #include "model/commit.h"
 #include "store/keys.h"
-#include "store/sqlite/known.h"
-#include "store/sqlite/run_rows.h"
-#include "store/sqlite/statement.h"
+#include "store/sql/known.h"
+#include "store/sql/run_rows.h"
+#include "store/sql/statement.h"
 #include "store/store.h"
 
-namespace vortex::store::sqlite {
+namespace vortex::store::sql {
 
 class RetentionRows {
  public:
-  RetentionRows(Connection& db, Known& known, RunRows& runs);
+  RetentionRows(Session& db, Known& known, RunRows& runs);
 
   void forget(Transaction& tx, const std::vector<RunId>& expired);
 
@@ -34,19 +34,19 @@ class RetentionRows {
 
   Known& known_;
   RunRows& runs_;
-  Statement oldest_;
-  Statement forget_;
-  Statement forget_labels_;
-  Statement doom_;
-  Statement spare_;
-  Statement next_doomed_;
-  std::vector<Statement> slices_;  // one table each, tasks last
-  Statement oldest_events_;
-  Statement delete_events_;
-  Statement oldest_recovery_;
-  Statement delete_items_;
-  Statement delete_recovery_;
-  Statement sweep_audit_;
+  Statement& oldest_;
+  Statement& forget_;
+  Statement& forget_labels_;
+  Statement& doom_;
+  Statement& spare_;
+  Statement& next_doomed_;
+  std::vector<Statement*> slices_;  // one table each, tasks last
+  Statement& oldest_events_;
+  Statement& delete_events_;
+  Statement& oldest_recovery_;
+  Statement& delete_items_;
+  Statement& delete_recovery_;
+  Statement& sweep_audit_;
 };
 
-}  // namespace vortex::store::sqlite
+}  // namespace vortex::store::sql

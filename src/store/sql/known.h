@@ -15,10 +15,9 @@
 #include "model/sync.h"
 #include "store/error.h"
 #include "store/plan_shelf.h"
-#include "store/sqlite/connection.h"
-#include "store/sqlite/statement.h"
+#include "store/sql/statement.h"
 
-namespace vortex::store::sqlite {
+namespace vortex::store::sql {
 
 struct TextHash {
   using is_transparent = void;
@@ -36,7 +35,7 @@ struct LiveRun {
 
 class Known {
  public:
-  Known(Connection& db, PlanShelf& shelf);
+  Known(Session& db, PlanShelf& shelf);
 
   // Reads what is missing. Every other member needs it first.
   Result<void> load();
@@ -56,13 +55,13 @@ class Known {
 
  private:
   PlanShelf& shelf_;
-  Statement live_runs_;
-  Statement digest_of_run_;
-  Statement all_digests_;
-  Statement count_finished_;
-  Statement count_doomed_;
-  Statement spec_;
+  Statement& live_runs_;
+  Statement& digest_of_run_;
+  Statement& all_digests_;
+  Statement& count_finished_;
+  Statement& count_doomed_;
+  Statement& spec_;
   bool loaded_ = false;
 };
 
-}  // namespace vortex::store::sqlite
+}  // namespace vortex::store::sql

@@ -6,10 +6,10 @@
 #include "store/keys.h"
 #include "store/log_span.h"
 #include "store/packed.h"
-#include "store/sqlite/reader.h"
-#include "store/sqlite/record_io.h"
+#include "store/sql/reader.h"
+#include "store/sql/record_io.h"
 
-namespace vortex::store::sqlite {
+namespace vortex::store::sql {
 namespace {
 
 LogSpan take_span(Rows& rows) {
@@ -22,17 +22,17 @@ LogSpan take_span(Rows& rows) {
 
 }  // namespace
 
-Result<bool> SqliteReader::is_doomed(RunId run) {
+Result<bool> SqlReader::is_doomed(RunId run) {
   const auto found = read_one<std::int64_t>(sql_.is_doomed.start().unsigned_number(run.value),
                                             [](Rows& rows) { return rows.number(); });
   if (!found) return std::unexpected(found.error());
   return found->has_value();
 }
 
-Result<LogText> SqliteReader::log(const LogRequest& request) {
+Result<LogText> SqlReader::log(const LogRequest& request) {
   const auto key = key_of(request.attempt.task);
   if (!key) return LogText{};
-  const Snapshot snapshot(sql_);
+  const Snapshot snapshot(*db_);
   const auto doomed = is_doomed(request.attempt.task.run);
   if (!doomed) return std::unexpected(doomed.error());
   if (*doomed) return LogText{};
@@ -52,10 +52,10 @@ Result<LogText> SqliteReader::log(const LogRequest& request) {
   return text;
 }
 
-Result<CheckpointText> SqliteReader::checkpoint(const CheckpointRequest& request) {
+Result<CheckpointText> SqlReader::checkpoint(const CheckpointRequest& request) {
   const auto key = key_of(request.task);
   if (!key) return CheckpointText{};
-  const Snapshot snapshot(sql_);
+  const Snapshot snapshot(*db_);
   const auto doomed = is_doomed(request.task.run);
   if (!doomed) return std::unexpected(doomed.error());
   if (*doomed) return CheckpointText{};
@@ -85,7 +85,7 @@ Result<CheckpointText> SqliteReader::checkpoint(const CheckpointRequest& request
 }
 
 // Fills text.data with the bytes from text.offset up to the cut, piece by piece.
-Result<void> SqliteReader::read_bytes(std::int64_t key, const LogRequest& request, LogText& into) {
+Result<void> SqlReader::read_bytes(std::int64_t key, const LogRequest& request, LogText& into) {
   const std::uint64_t end = into.next_offset - into.skipped;
   sql_.log_chunks.start()
       .number(key)
@@ -141,10 +141,10 @@ TaskMark take_whole(Rows& rows) {
 
 }  // namespace
 
-Result<std::vector<RunMarks>> SqliteReader::marks(const std::vector<TaskSpan>& spans,
-                                                  ReadDepth depth) {
+Result<std::vector<RunMarks>> SqlReader::marks(const std::vector<TaskSpan>& spans,
+                                               ReadDepth depth) {
   std::vector<RunMarks> all(spans.size());
-  const Snapshot snapshot(sql_);
+  const Snapshot snapshot(*db_);
   for (std::size_t i = 0; i < spans.size(); ++i) {
     if (auto done = mark_run(spans[i].run, depth, all[i]); !done) {
       return std::unexpected(done.error());
@@ -157,7 +157,7 @@ Result<std::vector<RunMarks>> SqliteReader::marks(const std::vector<TaskSpan>& s
   return all;
 }
 
-Result<void> SqliteReader::mark_run(RunId id, ReadDepth depth, RunMarks& out) {
+Result<void> SqlReader::mark_run(RunId id, ReadDepth depth, RunMarks& out) {
   if (depth == ReadDepth::kWholeRows) {
     const auto whole = run(id);
     if (!whole && whole.error().fault != Fault::kDamaged) return std::unexpected(whole.error());
@@ -177,7 +177,7 @@ Result<void> SqliteReader::mark_run(RunId id, ReadDepth depth, RunMarks& out) {
   return {};
 }
 
-Result<void> SqliteReader::mark_tasks(const TaskSpan& span, ReadDepth depth, RunMarks& out) {
+Result<void> SqlReader::mark_tasks(const TaskSpan& span, ReadDepth depth, RunMarks& out) {
   const std::int64_t first = keys_of(span.run).first;
   const bool whole = depth == ReadDepth::kWholeRows;
   Statement& statement = whole ? sql_.tasks_by_key : sql_.task_marks;
@@ -193,9 +193,9 @@ Result<void> SqliteReader::mark_tasks(const TaskSpan& span, ReadDepth depth, Run
   return {};
 }
 
-Result<std::vector<RunId>> SqliteReader::running(std::uint32_t limit) {
+Result<std::vector<RunId>> SqlReader::running(std::uint32_t limit) {
   return read_all<RunId>(sql_.running_runs.start().number(limit),
                          [](Rows& rows) { return RunId{rows.unsigned_number()}; });
 }
 
-}  // namespace vortex::store::sqlite
+}  // namespace vortex::store::sql

@@ -9,15 +9,15 @@
 #include <unordered_map>
 
 #include "model/rows.h"
-#include "store/sqlite/known.h"
-#include "store/sqlite/run_rows.h"
-#include "store/sqlite/statement.h"
+#include "store/sql/known.h"
+#include "store/sql/run_rows.h"
+#include "store/sql/statement.h"
 
-namespace vortex::store::sqlite {
+namespace vortex::store::sql {
 
 class TaskRows {
  public:
-  TaskRows(Connection& db, Known& known, const RunRows& runs);
+  TaskRows(Session& db, Known& known, const RunRows& runs);
 
   void write(Transaction& tx, const RowBatch& rows);
   void write_pieces(Transaction& tx, const std::vector<CheckpointPiece>& pieces);
@@ -44,18 +44,18 @@ class TaskRows {
   PlanPtr last_plan_;
   bool last_new_ = false;
   std::unordered_map<std::int64_t, Ends> ends_;  // by worker number
-  Statement update_;
-  Statement upsert_;
-  Statement write_data_;
-  Statement drop_pieces_;
-  Statement drop_unfinished_;
-  Statement insert_piece_;
-  Statement insert_attempt_;
-  Statement find_attempt_;
-  Statement delete_attempt_;
-  Statement find_number_;
-  Statement insert_number_;
-  Statement count_ends_;
+  Statement& update_;
+  Statement& upsert_;
+  Statement& write_data_;
+  Statement& drop_pieces_;
+  Statement& drop_unfinished_;
+  Statement& insert_piece_;
+  Statement& insert_attempt_;
+  Statement& find_attempt_;
+  Statement& delete_attempt_;
+  Statement& find_number_;
+  Statement& insert_number_;
+  Statement& count_ends_;
 };
 
-}  // namespace vortex::store::sqlite
+}  // namespace vortex::store::sql

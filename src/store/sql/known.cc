@@ -1,13 +1,12 @@
-#include "store/sqlite/known.h"
+#include "store/sql/known.h"
 
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "store/packed.h"
-#include "store/sqlite/sql.gen.h"
 
-namespace vortex::store::sqlite {
+namespace vortex::store::sql {
 namespace {
 
 Result<std::uint64_t> count(Statement& statement) {
@@ -21,14 +20,14 @@ Result<std::uint64_t> count(Statement& statement) {
 
 }  // namespace
 
-Known::Known(Connection& db, PlanShelf& shelf)
+Known::Known(Session& db, PlanShelf& shelf)
     : shelf_(shelf),
-      live_runs_(db, sql::kLiveRunDigests),
-      digest_of_run_(db, sql::kDigestOfRun),
-      all_digests_(db, sql::kAllDigests),
-      count_finished_(db, sql::kCountFinishedRuns),
-      count_doomed_(db, sql::kAnyDoomed),
-      spec_(db, sql::kSpecOfDigest) {}
+      live_runs_(db.prepare("live_run_digests")),
+      digest_of_run_(db.prepare("digest_of_run")),
+      all_digests_(db.prepare("all_digests")),
+      count_finished_(db.prepare("count_finished_runs")),
+      count_doomed_(db.prepare("any_doomed")),
+      spec_(db.prepare("spec_of_digest")) {}
 
 Result<void> Known::load() {
   if (loaded_) return {};
@@ -108,4 +107,4 @@ Result<PlanPtr> Known::plan(std::uint64_t digest) {
   return plan;
 }
 
-}  // namespace vortex::store::sqlite
+}  // namespace vortex::store::sql

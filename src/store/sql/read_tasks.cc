@@ -7,11 +7,10 @@
 #include "store/keys.h"
 #include "store/packed.h"
 #include "store/row_json.h"
-#include "store/sqlite/reader.h"
-#include "store/sqlite/record_io.h"
-#include "store/sqlite/sql.gen.h"
+#include "store/sql/reader.h"
+#include "store/sql/record_io.h"
 
-namespace vortex::store::sqlite {
+namespace vortex::store::sql {
 namespace {
 
 RunView take_run_view(Rows& rows) {
@@ -36,7 +35,7 @@ DagView take_dag(Rows& rows) {
 
 }  // namespace
 
-Result<Page<RunView>> SqliteReader::runs(const RunFilter& filter, const PageRequest& page) {
+Result<Page<RunView>> SqlReader::runs(const RunFilter& filter, const PageRequest& page) {
   const auto cursor = read_cursor(CursorKind::kRuns, page.cursor);
   if (!cursor) return std::unexpected(cursor.error());
   const std::uint32_t limit = page_rows(page);
@@ -60,11 +59,11 @@ Result<Page<RunView>> SqliteReader::runs(const RunFilter& filter, const PageRequ
                             [](const RunView& run) { return CursorKey{.first = run.id.value}; });
 }
 
-Result<std::optional<RunView>> SqliteReader::run(RunId id) {
+Result<std::optional<RunView>> SqlReader::run(RunId id) {
   return read_one<RunView>(sql_.one_run.start().unsigned_number(id.value), take_run_view);
 }
 
-Result<PlanPtr> SqliteReader::plan(std::uint64_t digest) {
+Result<PlanPtr> SqlReader::plan(std::uint64_t digest) {
   // Asked even when the plan is at hand: what is not kept any more is not shown.
   auto packed = read_one<std::string>(sql_.spec.start().unsigned_number(digest),
                                       [](Rows& rows) { return rows.text(); });
@@ -81,7 +80,7 @@ Result<PlanPtr> SqliteReader::plan(std::uint64_t digest) {
   return plan;
 }
 
-Result<Page<DagView>> SqliteReader::dags(const PageRequest& page) {
+Result<Page<DagView>> SqlReader::dags(const PageRequest& page) {
   const auto cursor = read_cursor(CursorKind::kDags, page.cursor);
   if (!cursor) return std::unexpected(cursor.error());
   const std::uint32_t limit = page_rows(page);
@@ -91,12 +90,12 @@ Result<Page<DagView>> SqliteReader::dags(const PageRequest& page) {
                             [](const DagView& dag) { return CursorKey{.text = dag.name}; });
 }
 
-Result<std::optional<DagView>> SqliteReader::dag(const std::string& name) {
+Result<std::optional<DagView>> SqlReader::dag(const std::string& name) {
   return read_one<DagView>(sql_.one_dag.start().text(name), take_dag);
 }
 
-std::unique_ptr<Reader> make_reader(std::unique_ptr<Connection> db, PlanShelf& shelf) {
-  return std::make_unique<SqliteReader>(std::move(db), shelf);
+std::unique_ptr<Reader> make_reader(std::unique_ptr<Session> db, PlanShelf& shelf) {
+  return std::make_unique<SqlReader>(std::move(db), shelf);
 }
 
 namespace {
@@ -120,12 +119,12 @@ CursorKey key_after(const TaskView& task) {
 }  // namespace
 
 // The keys that a list of tasks is about: all, those of a run, or those of one of its nodes.
-struct SqliteReader::TaskKeys {
+struct SqlReader::TaskKeys {
   std::int64_t first = 0;
   std::int64_t end = std::numeric_limits<std::int64_t>::max();
 };
 
-Result<SqliteReader::TaskKeys> SqliteReader::keys_for(const TaskFilter& filter) {
+Result<SqlReader::TaskKeys> SqlReader::keys_for(const TaskFilter& filter) {
   if (!filter.run) {
     if (!filter.node) return TaskKeys{};
     return std::unexpected(Error{Fault::kBadRequest, "filtering by node requires a run"});
@@ -149,22 +148,21 @@ Result<SqliteReader::TaskKeys> SqliteReader::keys_for(const TaskFilter& filter) 
   return none;
 }
 
-Statement& SqliteReader::tasks_in_state(TaskState state) {
-  auto& [text, statement] = by_state_[state];
-  if (!statement) {
-    const std::string_view form = is_held(state) ? sql::kTasksHeld : sql::kTasksByState;
-    text = std::make_unique<std::string>(
-        fmt::format(fmt::runtime(form), fmt::arg("state", to_text(state))));
-    statement = std::make_unique<Statement>(*db_, *text);
+Statement& SqlReader::tasks_in_state(TaskState state) {
+  Statement*& statement = by_state_[state];
+  if (statement == nullptr) {
+    const std::string_view form = db_->text_of(is_held(state) ? "tasks_held" : "tasks_by_state");
+    statement =
+        &db_->prepare_text(fmt::format(fmt::runtime(form), fmt::arg("state", to_text(state))));
   }
   return *statement;
 }
 
-Result<Page<TaskView>> SqliteReader::tasks(const TaskFilter& filter, const PageRequest& page) {
+Result<Page<TaskView>> SqlReader::tasks(const TaskFilter& filter, const PageRequest& page) {
   const auto cursor = read_cursor(CursorKind::kTasks, page.cursor);
   if (!cursor) return std::unexpected(cursor.error());
   const std::uint32_t limit = page_rows(page);
-  const Snapshot snapshot(sql_);
+  const Snapshot snapshot(*db_);
   auto keys = keys_for(filter);
   if (!keys) return std::unexpected(keys.error());
   if (*cursor) {
@@ -191,9 +189,8 @@ Result<Page<TaskView>> SqliteReader::tasks(const TaskFilter& filter, const PageR
   return read_page<TaskView>(statement, limit, CursorKind::kTasks, take_task_view, key_after);
 }
 
-Result<Page<TaskView>> SqliteReader::walk_tasks(const TaskKeys& keys,
-                                                std::optional<TaskState> state,
-                                                std::uint32_t limit) {
+Result<Page<TaskView>> SqlReader::walk_tasks(const TaskKeys& keys, std::optional<TaskState> state,
+                                             std::uint32_t limit) {
   const std::uint32_t rows_max = state ? kWalkRows : limit + 1;
   Rows rows(sql_.tasks_by_key.start().number(keys.first).number(keys.end).number(rows_max));
   Page<TaskView> page;
@@ -213,24 +210,24 @@ Result<Page<TaskView>> SqliteReader::walk_tasks(const TaskKeys& keys,
   return page;
 }
 
-Result<std::optional<TaskView>> SqliteReader::task(TaskId id) {
+Result<std::optional<TaskView>> SqlReader::task(TaskId id) {
   const auto key = key_of(id);
   if (!key) return std::optional<TaskView>{};
   return read_one<TaskView>(sql_.one_task.start().number(*key), take_task_view);
 }
 
-Result<std::optional<TaskDataRow>> SqliteReader::task_data(TaskId id) {
+Result<std::optional<TaskDataRow>> SqlReader::task_data(TaskId id) {
   const auto key = key_of(id);
   if (!key) return std::optional<TaskDataRow>{};
   return read_one<TaskDataRow>(sql_.one_task_data.start().number(*key),
                                take_row_of_task<TaskDataRow>);
 }
 
-Result<std::vector<AttemptRow>> SqliteReader::attempts(TaskId id) {
+Result<std::vector<AttemptRow>> SqlReader::attempts(TaskId id) {
   const auto key = key_of(id);
   if (!key) return std::vector<AttemptRow>{};
   return read_all<AttemptRow>(sql_.attempts_of_task.start().number(*key).number(kAttemptsMax),
                               take_row_of_task<AttemptRow>);
 }
 
-}  // namespace vortex::store::sqlite
+}  // namespace vortex::store::sql

@@ -4,6 +4,7 @@
 # `-- part: task_kept` (text that stands for @task_kept@ in the statements of its file). Marks with a
 # colon, such as @columns:workers w@, stay: the records fill them in (store/record_sql.h).
 # Every file of migrations/ is one migration; their order is that of the file names.
+# Values: SQL_DIR, the folder of a database; OUT, the header; DATABASE, the namespace.
 
 # Brackets and semicolons would be taken for list syntax: they travel under other names.
 macro(read_sql file var)
@@ -25,7 +26,8 @@ function(constant_name name var)
   set(${var} "${result}" PARENT_SCOPE)
 endfunction()
 
-set(text "#pragma once\n// Made by embed_sql.cmake from the .sql files; not to be edited.\n// One constant per statement, and the migrations in their order.\n\n#include <string_view>\n\nnamespace vortex::store::sqlite::sql {\n\n")
+set(names "")
+set(text "#pragma once\n// Made by embed_sql.cmake from the .sql files; not to be edited.\n// One constant per statement, all statements by name, and the migrations in their order.\n\n#include <string_view>\n\nnamespace vortex::store::${DATABASE}::sql {\n\n")
 
 file(GLOB files "${SQL_DIR}/sql/*.sql")
 list(SORT files)
@@ -55,8 +57,11 @@ foreach(file IN LISTS files)
     endif()
     constant_name("${name}" constant)
     string(APPEND text "inline constexpr std::string_view ${constant} = R\"sql(${body})sql\";\n\n")
+    string(APPEND names "{\"${name}\", ${constant}},\n")
   endforeach()
 endforeach()
+
+string(APPEND text "struct Named {\n  std::string_view name;\n  std::string_view text;\n}<semicolon>\ninline constexpr Named kStatements<open><close> = {\n${names}}<semicolon>\n\n")
 
 string(APPEND text "inline constexpr std::string_view kMigrations<open><close> = {\n")
 file(GLOB files "${SQL_DIR}/migrations/*.sql")
@@ -65,7 +70,7 @@ foreach(file IN LISTS files)
   read_sql("${file}" content)
   string(APPEND text "R\"sql(${content})sql\",\n")
 endforeach()
-string(APPEND text "};\n\n}  // namespace vortex::store::sqlite::sql\n")
+string(APPEND text "};\n\n}  // namespace vortex::store::${DATABASE}::sql\n")
 
 string(REPLACE "<semicolon>" ";" text "${text}")
 string(REPLACE "<open>" "[" text "${text}")

@@ -7,14 +7,14 @@
 
 #include "model/rows.h"
 #include "store/error.h"
-#include "store/sqlite/known.h"
-#include "store/sqlite/statement.h"
+#include "store/sql/known.h"
+#include "store/sql/statement.h"
 
-namespace vortex::store::sqlite {
+namespace vortex::store::sql {
 
 class ImageLoad {
  public:
-  ImageLoad(Connection& db, Known& known);
+  ImageLoad(Session& db, Known& known);
 
   Result<StoreImage> image();
   Result<std::optional<RunImage>> run_image(RunId run);
@@ -38,20 +38,20 @@ class ImageLoad {
   Result<void> fill_tasks(RunImage& image, Damaged& damaged);
 
   Known& known_;
-  Statement live_runs_;
-  Statement one_run_;
-  Statement open_elsewhere_;
-  Statement odd_runs_;
-  Statement tasks_;
-  Statement checkpoints_;
-  Statement counters_;
-  Statement workers_;
-  Statement machines_;
-  Statement leases_;
-  Statement queues_;
-  Statement journals_;
-  Statement keys_;
-  Statement dead_letters_;
+  Statement& live_runs_;
+  Statement& one_run_;
+  Statement& open_elsewhere_;
+  Statement& odd_runs_;
+  Statement& tasks_;
+  Statement& checkpoints_;
+  Statement& counters_;
+  Statement& workers_;
+  Statement& machines_;
+  Statement& leases_;
+  Statement& queues_;
+  Statement& journals_;
+  Statement& keys_;
+  Statement& dead_letters_;
 };
 
-}  // namespace vortex::store::sqlite
+}  // namespace vortex::store::sql

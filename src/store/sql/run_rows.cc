@@ -1,4 +1,4 @@
-#include "store/sqlite/run_rows.h"
+#include "store/sql/run_rows.h"
 
 #include <algorithm>
 #include <string>
@@ -6,26 +6,25 @@
 #include <fmt/format.h>
 
 #include "store/keys.h"
-#include "store/sqlite/record_io.h"
-#include "store/sqlite/sql.gen.h"
+#include "store/sql/record_io.h"
 
-namespace vortex::store::sqlite {
+namespace vortex::store::sql {
 
-RunRows::RunRows(Connection& db, Known& known, PlanShelf& shelf, Packer& packer)
+RunRows::RunRows(Session& db, Known& known, PlanShelf& shelf, Packer& packer)
     : known_(known),
       shelf_(shelf),
       packer_(packer),
-      insert_(db, sql::kInsertRun),
-      update_(db, sql::kUpdateRun),
-      insert_label_(db, sql::kInsertRunLabel),
-      insert_spec_(db, sql::kInsertSpec),
-      mark_applied_(db, sql::kMarkSpecApplied),
-      count_uses_(db, sql::kCountSpecUses),
-      delete_spec_(db, sql::kDeleteSpecIfUnused),
-      delete_uses_(db, sql::kDeleteUsesIfNone),
-      write_dag_(db, sql::kWriteDag),
-      delete_dag_(db, sql::kDeleteDag),
-      spare_(db, sql::kSpareRun) {}
+      insert_(db.prepare("insert_run")),
+      update_(db.prepare("update_run")),
+      insert_label_(db.prepare("insert_run_label")),
+      insert_spec_(db.prepare("insert_spec")),
+      mark_applied_(db.prepare("mark_spec_applied")),
+      count_uses_(db.prepare("count_spec_uses")),
+      delete_spec_(db.prepare("delete_spec_if_unused")),
+      delete_uses_(db.prepare("delete_uses_if_none")),
+      write_dag_(db.prepare("write_dag")),
+      delete_dag_(db.prepare("delete_dag")),
+      spare_(db.prepare("spare_run")) {}
 
 void RunRows::write(Transaction& tx, const Commit& commit) {
   new_runs_.clear();
@@ -40,11 +39,8 @@ void RunRows::write(Transaction& tx, const Commit& commit) {
 void RunRows::write_run(Transaction& tx, const RunRow& row) {
   if (!tx.ok()) return;
   if (!known_.live.contains(row.id.value) && insert(tx, row)) return note(row, true);
-  if (!tx.run(bind_changes(update_, row))) return;
-  if (update_.changes() == 0) {
-    return tx.fail({Fault::kBadRequest, fmt::format("{} does not exist", to_text(row.id))});
-  }
-  note(row, false);
+  Error missing{Fault::kBadRequest, fmt::format("{} does not exist", to_text(row.id))};
+  if (tx.run_on_row(bind_changes(update_, row), std::move(missing))) note(row, false);
 }
 
 bool RunRows::insert(Transaction& tx, const RunRow& row) {
@@ -126,13 +122,13 @@ constexpr std::uint64_t kPieceBytes = 64 * 1024;
 
 }  // namespace
 
-LogRows::LogRows(Connection& db, Packer& packer, LogLimits limits)
+LogRows::LogRows(Session& db, Packer& packer, LogLimits limits)
     : packer_(packer),
       limits_(limits),
-      find_head_(db, sql::kFindLogHead),
-      write_head_(db, sql::kWriteLogHead),
-      insert_chunk_(db, sql::kInsertLogChunk),
-      cut_chunks_(db, sql::kCutLogChunks) {}
+      find_head_(db.prepare("find_log_head")),
+      write_head_(db.prepare("write_log_head")),
+      insert_chunk_(db.prepare("insert_log_chunk")),
+      cut_chunks_(db.prepare("cut_log_chunks")) {}
 
 void LogRows::write(Transaction& tx, const std::vector<LogChunk>& chunks) {
   for (const LogChunk& chunk : chunks) write_chunk(tx, chunk);
@@ -201,4 +197,4 @@ void LogRows::cut(Transaction& tx, std::int64_t key, Epoch epoch, const LogSpan&
              .unsigned_number(span.cut_end));
 }
 
-}  // namespace vortex::store::sqlite
+}  // namespace vortex::store::sql

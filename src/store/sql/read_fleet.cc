@@ -3,10 +3,10 @@
 
 #include "store/keys.h"
 #include "store/packed.h"
-#include "store/sqlite/reader.h"
-#include "store/sqlite/record_io.h"
+#include "store/sql/reader.h"
+#include "store/sql/record_io.h"
 
-namespace vortex::store::sqlite {
+namespace vortex::store::sql {
 namespace {
 
 WorkerView take_view(Rows& rows) {
@@ -26,8 +26,7 @@ std::uint64_t take_count(Rows& rows) { return rows.unsigned_number(); }
 
 }  // namespace
 
-Result<Page<WorkerView>> SqliteReader::workers(const WorkerFilter& filter,
-                                               const PageRequest& page) {
+Result<Page<WorkerView>> SqlReader::workers(const WorkerFilter& filter, const PageRequest& page) {
   const auto cursor = read_cursor(CursorKind::kWorkers, page.cursor);
   if (!cursor) return std::unexpected(cursor.error());
   const std::uint32_t limit = page_rows(page);
@@ -50,20 +49,20 @@ Result<Page<WorkerView>> SqliteReader::workers(const WorkerFilter& filter,
       [](const WorkerView& view) { return CursorKey{.text = view.row.info->id.text}; });
 }
 
-Result<std::optional<WorkerView>> SqliteReader::worker(const WorkerId& id) {
+Result<std::optional<WorkerView>> SqlReader::worker(const WorkerId& id) {
   return read_one<WorkerView>(sql_.one_worker.start().text(id.text), take_view);
 }
 
-Result<std::vector<MachineRow>> SqliteReader::machines() {
+Result<std::vector<MachineRow>> SqlReader::machines() {
   return read_all<MachineRow>(sql_.all_machines.start(), take_row<MachineRow>);
 }
 
-Result<std::vector<QueueRow>> SqliteReader::queues() {
+Result<std::vector<QueueRow>> SqlReader::queues() {
   return read_all<QueueRow>(sql_.all_queues.start(), take_row<QueueRow>);
 }
 
-Result<Page<PartitionLeaseRow>> SqliteReader::leases(const std::string& topic,
-                                                     const PageRequest& page) {
+Result<Page<PartitionLeaseRow>> SqlReader::leases(const std::string& topic,
+                                                  const PageRequest& page) {
   const auto cursor = read_cursor(CursorKind::kLeases, page.cursor);
   if (!cursor) return std::unexpected(cursor.error());
   const std::uint32_t limit = page_rows(page);
@@ -79,12 +78,12 @@ Result<Page<PartitionLeaseRow>> SqliteReader::leases(const std::string& topic,
                                       take_row<PartitionLeaseRow>, key_of_lease);
 }
 
-Result<std::optional<PartitionLeaseRow>> SqliteReader::lease(const PartitionKey& key) {
+Result<std::optional<PartitionLeaseRow>> SqlReader::lease(const PartitionKey& key) {
   return read_one<PartitionLeaseRow>(sql_.one_lease.start().text(key.topic).number(key.partition),
                                      take_row<PartitionLeaseRow>);
 }
 
-Result<EventLines> SqliteReader::events_after(std::uint64_t after, std::uint32_t bytes_max) {
+Result<EventLines> SqlReader::events_after(std::uint64_t after, std::uint32_t bytes_max) {
   sql_.events_from.start().unsigned_number(after + 1);
   Rows rows(sql_.events_from);
   EventLines lines;
@@ -104,7 +103,7 @@ Result<EventLines> SqliteReader::events_after(std::uint64_t after, std::uint32_t
   return lines;
 }
 
-Result<std::string> SqliteReader::attempt_key() {
+Result<std::string> SqlReader::attempt_key() {
   auto keys = read_all<std::string>(sql_.attempt_key.start(),
                                     [](Rows& rows) { return std::string(rows.view()); });
   if (!keys) return std::unexpected(keys.error());
@@ -112,17 +111,17 @@ Result<std::string> SqliteReader::attempt_key() {
   return keys->front();
 }
 
-Result<std::vector<TokenRow>> SqliteReader::tokens() {
+Result<std::vector<TokenRow>> SqlReader::tokens() {
   return read_all<TokenRow>(sql_.all_tokens.start(), take_row<TokenRow>);
 }
 
-Result<std::vector<WebhookRow>> SqliteReader::webhooks() {
+Result<std::vector<WebhookRow>> SqlReader::webhooks() {
   return read_all<WebhookRow>(sql_.all_webhooks.start(), take_row<WebhookRow>);
 }
 
 // Entries are looked at one by one, a bounded number a page: a filter that fits nothing costs no
 // more than one that fits everything.
-Result<Page<AuditRow>> SqliteReader::audit(const AuditFilter& filter, const PageRequest& page) {
+Result<Page<AuditRow>> SqlReader::audit(const AuditFilter& filter, const PageRequest& page) {
   const auto cursor = read_cursor(CursorKind::kAudit, page.cursor);
   if (!cursor) return std::unexpected(cursor.error());
   const std::uint32_t limit = page_rows(page);
@@ -156,26 +155,26 @@ Result<Page<AuditRow>> SqliteReader::audit(const AuditFilter& filter, const Page
   return found;
 }
 
-Result<std::vector<SecretRow>> SqliteReader::secrets() {
+Result<std::vector<SecretRow>> SqlReader::secrets() {
   return read_all<SecretRow>(sql_.all_secrets.start(), take_row<SecretRow>);
 }
 
-Result<std::optional<SecretRow>> SqliteReader::secret(const std::string& name) {
+Result<std::optional<SecretRow>> SqlReader::secret(const std::string& name) {
   return read_one<SecretRow>(sql_.one_secret.start().text(name), take_row<SecretRow>);
 }
 
-Result<std::vector<SecretVersionRow>> SqliteReader::secret_versions(const std::string& name) {
+Result<std::vector<SecretVersionRow>> SqlReader::secret_versions(const std::string& name) {
   return read_all<SecretVersionRow>(sql_.secret_versions.start().text(name),
                                     take_row<SecretVersionRow>);
 }
 
-Result<std::optional<SecretVersionRow>> SqliteReader::secret_version(const std::string& name,
-                                                                     std::uint32_t version) {
+Result<std::optional<SecretVersionRow>> SqlReader::secret_version(const std::string& name,
+                                                                  std::uint32_t version) {
   return read_one<SecretVersionRow>(sql_.secret_version.start().text(name).number(version),
                                     take_row<SecretVersionRow>);
 }
 
-Result<std::optional<Leader>> SqliteReader::leader() {
+Result<std::optional<Leader>> SqlReader::leader() {
   return read_one<Leader>(sql_.leader.start(), [](Rows& rows) {
     Leader leader;
     leader.id = ControllerId(rows.text());
@@ -186,12 +185,12 @@ Result<std::optional<Leader>> SqliteReader::leader() {
   });
 }
 
-Result<std::vector<ControllerRow>> SqliteReader::controllers() {
+Result<std::vector<ControllerRow>> SqlReader::controllers() {
   return read_all<ControllerRow>(sql_.all_controllers.start(), take_row<ControllerRow>);
 }
 
-Result<Totals> SqliteReader::totals(Instant now) {
-  const Snapshot snapshot(sql_);
+Result<Totals> SqlReader::totals(Instant now) {
+  const Snapshot snapshot(*db_);
   const auto counters = read_one<CounterRow>(sql_.counters.start(), take_row<CounterRow>);
   if (!counters) return std::unexpected(counters.error());
   const auto requeued =
@@ -227,8 +226,8 @@ CursorKey key_of_letter(const DeadLetterView& view) {
 
 }  // namespace
 
-Result<Page<RecoveryView>> SqliteReader::recoveries(const RecoveryFilter& filter,
-                                                    const PageRequest& page) {
+Result<Page<RecoveryView>> SqlReader::recoveries(const RecoveryFilter& filter,
+                                                 const PageRequest& page) {
   const auto cursor = read_cursor(CursorKind::kRecoveries, page.cursor);
   if (!cursor) return std::unexpected(cursor.error());
   const std::uint32_t limit = page_rows(page);
@@ -249,11 +248,11 @@ Result<Page<RecoveryView>> SqliteReader::recoveries(const RecoveryFilter& filter
       [](const RecoveryView& view) { return CursorKey{.first = view.row.id.value}; });
 }
 
-Result<std::optional<RecoveryView>> SqliteReader::recovery(RecoveryId id) {
+Result<std::optional<RecoveryView>> SqlReader::recovery(RecoveryId id) {
   return read_one<RecoveryView>(sql_.one_recovery.start().unsigned_number(id.value), take_recovery);
 }
 
-Result<Page<RecoveryItemRow>> SqliteReader::recovery_items(RecoveryId id, const PageRequest& page) {
+Result<Page<RecoveryItemRow>> SqlReader::recovery_items(RecoveryId id, const PageRequest& page) {
   const auto cursor = read_cursor(CursorKind::kRecoveryItems, page.cursor);
   if (!cursor) return std::unexpected(cursor.error());
   const std::uint32_t limit = page_rows(page);
@@ -268,8 +267,8 @@ Result<Page<RecoveryItemRow>> SqliteReader::recovery_items(RecoveryId id, const 
       });
 }
 
-Result<Page<DeadLetterView>> SqliteReader::dead_letters(const DeadLetterFilter& filter,
-                                                        const PageRequest& page) {
+Result<Page<DeadLetterView>> SqlReader::dead_letters(const DeadLetterFilter& filter,
+                                                     const PageRequest& page) {
   const auto cursor = read_cursor(CursorKind::kDeadLetters, page.cursor);
   if (!cursor) return std::unexpected(cursor.error());
   const std::uint32_t limit = page_rows(page);
@@ -298,4 +297,4 @@ Result<Page<DeadLetterView>> SqliteReader::dead_letters(const DeadLetterFilter& 
                                    key_of_letter);
 }
 
-}  // namespace vortex::store::sqlite
+}  // namespace vortex::store::sql

@@ -11,14 +11,14 @@
 #include "model/commit.h"
 #include "store/log_span.h"
 #include "store/packed.h"
-#include "store/sqlite/known.h"
-#include "store/sqlite/statement.h"
+#include "store/sql/known.h"
+#include "store/sql/statement.h"
 
-namespace vortex::store::sqlite {
+namespace vortex::store::sql {
 
 class RunRows {
  public:
-  RunRows(Connection& db, Known& known, PlanShelf& shelf, Packer& packer);
+  RunRows(Session& db, Known& known, PlanShelf& shelf, Packer& packer);
 
   void write(Transaction& tx, const Commit& commit);
   // Whether this run was made by the commit being written: its tasks are new too.
@@ -39,17 +39,17 @@ class RunRows {
   Packer& packer_;
   std::unordered_set<std::uint64_t> new_runs_;
   std::unordered_map<std::uint64_t, std::int64_t> new_uses_;  // by digest
-  Statement insert_;
-  Statement update_;
-  Statement insert_label_;
-  Statement insert_spec_;
-  Statement mark_applied_;
-  Statement count_uses_;
-  Statement delete_spec_;
-  Statement delete_uses_;
-  Statement write_dag_;
-  Statement delete_dag_;
-  Statement spare_;
+  Statement& insert_;
+  Statement& update_;
+  Statement& insert_label_;
+  Statement& insert_spec_;
+  Statement& mark_applied_;
+  Statement& count_uses_;
+  Statement& delete_spec_;
+  Statement& delete_uses_;
+  Statement& write_dag_;
+  Statement& delete_dag_;
+  Statement& spare_;
 };
 
 // Writes what attempts print: every byte once, by its offset, and no more than the limits allow.
@@ -57,7 +57,7 @@ class RunRows {
 
 class LogRows {
  public:
-  LogRows(Connection& db, Packer& packer, LogLimits limits);
+  LogRows(Session& db, Packer& packer, LogLimits limits);
 
   void write(Transaction& tx, const std::vector<LogChunk>& chunks);
 
@@ -69,10 +69,10 @@ class LogRows {
 
   Packer& packer_;
   LogLimits limits_;
-  Statement find_head_;
-  Statement write_head_;
-  Statement insert_chunk_;
-  Statement cut_chunks_;
+  Statement& find_head_;
+  Statement& write_head_;
+  Statement& insert_chunk_;
+  Statement& cut_chunks_;
 };
 
-}  // namespace vortex::store::sqlite
+}  // namespace vortex::store::sql

@@ -1,4 +1,4 @@
-#include "store/sqlite/image_load.h"
+#include "store/sql/image_load.h"
 
 #include <algorithm>
 #include <numeric>
@@ -7,10 +7,9 @@
 #include <fmt/format.h>
 
 #include "store/keys.h"
-#include "store/sqlite/record_io.h"
-#include "store/sqlite/sql.gen.h"
+#include "store/sql/record_io.h"
 
-namespace vortex::store::sqlite {
+namespace vortex::store::sql {
 namespace {
 
 DamagedRow named(const Rows::Damage& damage, std::string id, RunId run = {}) {
@@ -49,22 +48,22 @@ KeyRow take_key(Rows& rows) {
 
 }  // namespace
 
-ImageLoad::ImageLoad(Connection& db, Known& known)
+ImageLoad::ImageLoad(Session& db, Known& known)
     : known_(known),
-      live_runs_(db, sql::kLiveRuns),
-      one_run_(db, sql::kOneRunRow),
-      open_elsewhere_(db, sql::kOpenTasksElsewhere),
-      odd_runs_(db, sql::kOddRuns),
-      tasks_(db, sql::kTasksOfRun),
-      checkpoints_(db, sql::kCheckpointsOfRun),
-      counters_(db, sql::kReadCounters),
-      workers_(db, sql::kAllWorkers),
-      machines_(db, sql::kAllMachines),
-      leases_(db, sql::kAllLeases),
-      queues_(db, sql::kAllQueues),
-      journals_(db, sql::kAllJournals),
-      keys_(db, sql::kAllKeys),
-      dead_letters_(db, sql::kOpenDeadLetters) {}
+      live_runs_(db.prepare("live_runs")),
+      one_run_(db.prepare("one_run_row")),
+      open_elsewhere_(db.prepare("open_tasks_elsewhere")),
+      odd_runs_(db.prepare("odd_runs")),
+      tasks_(db.prepare("tasks_of_run")),
+      checkpoints_(db.prepare("checkpoints_of_run")),
+      counters_(db.prepare("read_counters")),
+      workers_(db.prepare("all_workers")),
+      machines_(db.prepare("all_machines")),
+      leases_(db.prepare("all_leases")),
+      queues_(db.prepare("all_queues")),
+      journals_(db.prepare("all_journals")),
+      keys_(db.prepare("all_keys")),
+      dead_letters_(db.prepare("open_dead_letters")) {}
 
 Result<StoreImage> ImageLoad::image() {
   StoreImage image;
@@ -281,4 +280,4 @@ Result<std::optional<RunImage>> ImageLoad::run_image(RunId run) {
   return std::move(image.runs.front());
 }
 
-}  // namespace vortex::store::sqlite
+}  // namespace vortex::store::sql

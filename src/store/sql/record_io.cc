@@ -1,4 +1,4 @@
-#include "store/sqlite/record_io.h"
+#include "store/sql/record_io.h"
 
 #include <charconv>
 #include <string_view>
@@ -9,7 +9,7 @@
 
 #include "store/row_json.h"
 
-namespace vortex::store::sqlite {
+namespace vortex::store::sql {
 
 void bind_list(Statement& statement, const Labels& labels) {
   labels.empty() ? statement.null() : statement.own_text(labels_json(labels));
@@ -74,4 +74,4 @@ StoredRun take_run(Rows& rows) {
   return {std::move(row), rows.unsigned_number()};
 }
 
-}  // namespace vortex::store::sqlite
+}  // namespace vortex::store::sql

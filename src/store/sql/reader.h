@@ -1,5 +1,5 @@
 #pragma once
-// Reads a SQLite store to show it, on a connection of its own that never writes or checkpoints.
+// Reads a store to show it, on a session of its own that never writes.
 //
 // One thread at a time. An answer made of several statements is read from one snapshot. The lists
 // are spread over read_tasks.cc, read_fleet.cc and read_logs.cc;
@@ -18,10 +18,9 @@
 #include "store/error.h"
 #include "store/plan_shelf.h"
 #include "store/reader.h"
-#include "store/sqlite/connection.h"
-#include "store/sqlite/statement.h"
+#include "store/sql/statement.h"
 
-namespace vortex::store::sqlite {
+namespace vortex::store::sql {
 
 // The cursor of a list that runs from the newest to the oldest, at its begin.
 inline constexpr std::int64_t kBeforeAll = std::numeric_limits<std::int64_t>::max();
@@ -30,83 +29,65 @@ inline constexpr std::int64_t kBeforeAll = std::numeric_limits<std::int64_t>::ma
 // .sql files they come from: read_runs.sql, read_tasks.sql, read_fleet.sql, logs.sql.
 
 struct ReaderStatements {
-  explicit ReaderStatements(Connection& db);
+  explicit ReaderStatements(Session& db);
 
-  Statement begin;
-  Statement commit;
-  Statement runs_by_id;
-  Statement runs_by_state;
-  Statement runs_by_dag;
-  Statement runs_by_label;
-  Statement one_run;
-  Statement run_marks;
-  Statement running_runs;
-  Statement digest_of_run;
-  Statement spec;
-  Statement tasks_by_key;
-  Statement task_marks;
-  Statement tasks_of_worker;
-  Statement one_task;
-  Statement one_task_data;
-  Statement stored_checkpoint_bytes;
-  Statement one_checkpoint_piece;
-  Statement attempts_of_task;
-  Statement is_doomed;
-  Statement log_head;
-  Statement log_chunks;
-  Statement worker_page;
-  Statement one_worker;
-  Statement all_machines;
-  Statement all_queues;
-  Statement recoveries_by_id;
-  Statement recoveries_of_worker;
-  Statement recoveries_of_task;
-  Statement one_recovery;
-  Statement recovery_item_page;
-  Statement dead_letters_by_time;
-  Statement dead_letters_by_state;
-  Statement dead_letters_of_run;
-  Statement lease_page;
-  Statement lease_page_of_topic;
-  Statement one_lease;
-  Statement dag_page;
-  Statement one_dag;
-  Statement events_from;
-  Statement attempt_key;
-  Statement all_tokens;
-  Statement all_webhooks;
-  Statement audit_before;
-  Statement audit_after;
-  Statement all_secrets;
-  Statement one_secret;
-  Statement secret_versions;
-  Statement secret_version;
-  Statement leader;
-  Statement all_controllers;
-  Statement counters;
-  Statement requeued_since;
-  Statement count_open_dead_letters;
+  Statement& runs_by_id;
+  Statement& runs_by_state;
+  Statement& runs_by_dag;
+  Statement& runs_by_label;
+  Statement& one_run;
+  Statement& run_marks;
+  Statement& running_runs;
+  Statement& digest_of_run;
+  Statement& spec;
+  Statement& tasks_by_key;
+  Statement& task_marks;
+  Statement& tasks_of_worker;
+  Statement& one_task;
+  Statement& one_task_data;
+  Statement& stored_checkpoint_bytes;
+  Statement& one_checkpoint_piece;
+  Statement& attempts_of_task;
+  Statement& is_doomed;
+  Statement& log_head;
+  Statement& log_chunks;
+  Statement& worker_page;
+  Statement& one_worker;
+  Statement& all_machines;
+  Statement& all_queues;
+  Statement& recoveries_by_id;
+  Statement& recoveries_of_worker;
+  Statement& recoveries_of_task;
+  Statement& one_recovery;
+  Statement& recovery_item_page;
+  Statement& dead_letters_by_time;
+  Statement& dead_letters_by_state;
+  Statement& dead_letters_of_run;
+  Statement& lease_page;
+  Statement& lease_page_of_topic;
+  Statement& one_lease;
+  Statement& dag_page;
+  Statement& one_dag;
+  Statement& events_from;
+  Statement& attempt_key;
+  Statement& all_tokens;
+  Statement& all_webhooks;
+  Statement& audit_before;
+  Statement& audit_after;
+  Statement& all_secrets;
+  Statement& one_secret;
+  Statement& secret_versions;
+  Statement& secret_version;
+  Statement& leader;
+  Statement& all_controllers;
+  Statement& counters;
+  Statement& requeued_since;
+  Statement& count_open_dead_letters;
 };
 
-// All statements between its making and its end see the same committed state.
-class Snapshot {
+class SqlReader final : public Reader {
  public:
-  explicit Snapshot(ReaderStatements& statements) : statements_(statements) {
-    statements_.begin.start().run();
-  }
-  ~Snapshot() { statements_.commit.start().run(); }
-  Snapshot(const Snapshot&) = delete;
-  Snapshot& operator=(const Snapshot&) = delete;
-  Snapshot(Snapshot&&) = delete;
-  Snapshot& operator=(Snapshot&&) = delete;
-
- private:
-  ReaderStatements& statements_;
-};
-
-class SqliteReader final : public Reader {
- public:
-  SqliteReader(std::unique_ptr<Connection> db, PlanShelf& shelf)
+  SqlReader(std::unique_ptr<Session> db, PlanShelf& shelf)
       : db_(std::move(db)), shelf_(shelf), sql_(*db_) {}
 
   Result<Page<RunView>> runs(const RunFilter& filter, const PageRequest& page) override;
@@ -160,14 +141,13 @@ class SqliteReader final : public Reader {
   Result<bool> is_doomed(RunId run);
   Result<void> read_bytes(std::int64_t key, const LogRequest& request, LogText& into);
 
-  std::unique_ptr<Connection> db_;
+  std::unique_ptr<Session> db_;
   PlanShelf& shelf_;
   ReaderStatements sql_;
-  std::map<TaskState, std::pair<std::unique_ptr<std::string>, std::unique_ptr<Statement>>>
-      by_state_;  // prepared per state: a partial index needs it as a literal
+  std::map<TaskState, Statement*> by_state_;  // each: a partial index needs it as a literal
 };
 
-std::unique_ptr<Reader> make_reader(std::unique_ptr<Connection> db, PlanShelf& shelf);
+std::unique_ptr<Reader> make_reader(std::unique_ptr<Session> db, PlanShelf& shelf);
 
 // How a statement becomes a page: it is asked for one row more than wanted, and that row only tells
 // that there is a next page. Also single rows and whole small tables. A damaged row is left out of
@@ -219,4 +199,4 @@ Result<std::vector<Item>> read_all(Statement& bound, Take take) {
   return items;
 }
 
-}  // namespace vortex::store::sqlite
+}  // namespace vortex::store::sql

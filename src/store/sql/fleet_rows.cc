@@ -1,4 +1,4 @@
-#include "store/sqlite/fleet_rows.h"
+#include "store/sql/fleet_rows.h"
 
 #include <string>
 #include <string_view>
@@ -6,10 +6,9 @@
 #include <fmt/format.h>
 
 #include "store/keys.h"
-#include "store/sqlite/record_io.h"
-#include "store/sqlite/sql.gen.h"
+#include "store/sql/record_io.h"
 
-namespace vortex::store::sqlite {
+namespace vortex::store::sql {
 namespace {
 
 Error no_such_task(TaskId task) {
@@ -18,34 +17,34 @@ Error no_such_task(TaskId task) {
 
 }  // namespace
 
-FleetRows::FleetRows(Connection& db, Known& known, Packer& packer)
+FleetRows::FleetRows(Session& db, Known& known, Packer& packer)
     : known_(known),
       packer_(packer),
-      update_worker_(db, sql::kUpdateWorker),
-      upsert_worker_(db, sql::kUpsertWorker),
-      machine_(db, sql::kWriteMachine),
-      recovery_(db, sql::kWriteRecovery),
-      recovery_item_(db, sql::kWriteRecoveryItem),
-      dead_letter_(db, sql::kWriteDeadLetter),
-      lease_(db, sql::kWriteLease),
-      queue_(db, sql::kWriteQueue),
-      journal_(db, sql::kWriteJournal),
-      delete_journal_(db, sql::kDeleteJournal),
-      token_(db, sql::kWriteToken),
-      webhook_(db, sql::kWriteWebhook),
-      delete_webhook_(db, sql::kDeleteWebhook),
-      step_webhook_(db, sql::kStepWebhook),
-      seal_webhook_(db, sql::kSealWebhook),
-      secret_(db, sql::kWriteSecret),
-      secret_version_(db, sql::kWriteSecretVersion),
-      delete_secret_version_(db, sql::kDeleteSecretVersion),
-      rewrap_secret_version_(db, sql::kRewrapSecretVersion),
-      delete_worker_(db, sql::kDeleteWorker),
-      delete_machine_(db, sql::kDeleteMachine),
-      delete_lease_(db, sql::kDeleteLease),
-      counters_(db, sql::kWriteCounters),
-      audit_(db, sql::kWriteAudit),
-      events_(db, sql::kInsertEvents) {}
+      update_worker_(db.prepare("update_worker")),
+      upsert_worker_(db.prepare("upsert_worker")),
+      machine_(db.prepare("write_machine")),
+      recovery_(db.prepare("write_recovery")),
+      recovery_item_(db.prepare("write_recovery_item")),
+      dead_letter_(db.prepare("write_dead_letter")),
+      lease_(db.prepare("write_lease")),
+      queue_(db.prepare("write_queue")),
+      journal_(db.prepare("write_journal")),
+      delete_journal_(db.prepare("delete_journal")),
+      token_(db.prepare("write_token")),
+      webhook_(db.prepare("write_webhook")),
+      delete_webhook_(db.prepare("delete_webhook")),
+      step_webhook_(db.prepare("step_webhook")),
+      seal_webhook_(db.prepare("seal_webhook")),
+      secret_(db.prepare("write_secret")),
+      secret_version_(db.prepare("write_secret_version")),
+      delete_secret_version_(db.prepare("delete_secret_version")),
+      rewrap_secret_version_(db.prepare("rewrap_secret_version")),
+      delete_worker_(db.prepare("delete_worker")),
+      delete_machine_(db.prepare("delete_machine")),
+      delete_lease_(db.prepare("delete_lease")),
+      counters_(db.prepare("write_counters")),
+      audit_(db.prepare("write_audit")),
+      events_(db.prepare("insert_events")) {}
 
 void FleetRows::write(Transaction& tx, const Commit& commit) {
   forget(tx, commit.rows);
@@ -149,4 +148,4 @@ void FleetRows::write_events(Transaction& tx, const Commit& commit) {
              .blob(packer_.pack(commit.events.lines)));
 }
 
-}  // namespace vortex::store::sqlite
+}  // namespace vortex::store::sql

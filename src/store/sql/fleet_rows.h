@@ -5,14 +5,14 @@
 
 #include "model/commit.h"
 #include "store/packed.h"
-#include "store/sqlite/known.h"
-#include "store/sqlite/statement.h"
+#include "store/sql/known.h"
+#include "store/sql/statement.h"
 
-namespace vortex::store::sqlite {
+namespace vortex::store::sql {
 
 class FleetRows {
  public:
-  FleetRows(Connection& db, Known& known, Packer& packer);
+  FleetRows(Session& db, Known& known, Packer& packer);
 
   void write(Transaction& tx, const Commit& commit);
 
@@ -28,31 +28,31 @@ class FleetRows {
 
   Known& known_;
   Packer& packer_;
-  Statement update_worker_;
-  Statement upsert_worker_;
-  Statement machine_;
-  Statement recovery_;
-  Statement recovery_item_;
-  Statement dead_letter_;
-  Statement lease_;
-  Statement queue_;
-  Statement journal_;
-  Statement delete_journal_;
-  Statement token_;
-  Statement webhook_;
-  Statement delete_webhook_;
-  Statement step_webhook_;
-  Statement seal_webhook_;
-  Statement secret_;
-  Statement secret_version_;
-  Statement delete_secret_version_;
-  Statement rewrap_secret_version_;
-  Statement delete_worker_;
-  Statement delete_machine_;
-  Statement delete_lease_;
-  Statement counters_;
-  Statement audit_;
-  Statement events_;
+  Statement& update_worker_;
+  Statement& upsert_worker_;
+  Statement& machine_;
+  Statement& recovery_;
+  Statement& recovery_item_;
+  Statement& dead_letter_;
+  Statement& lease_;
+  Statement& queue_;
+  Statement& journal_;
+  Statement& delete_journal_;
+  Statement& token_;
+  Statement& webhook_;
+  Statement& delete_webhook_;
+  Statement& step_webhook_;
+  Statement& seal_webhook_;
+  Statement& secret_;
+  Statement& secret_version_;
+  Statement& delete_secret_version_;
+  Statement& rewrap_secret_version_;
+  Statement& delete_worker_;
+  Statement& delete_machine_;
+  Statement& delete_lease_;
+  Statement& counters_;
+  Statement& audit_;
+  Statement& events_;
 };
 
-}  // namespace vortex::store::sqlite
+}  // namespace vortex::store::sql
