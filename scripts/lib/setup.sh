@@ -6,7 +6,7 @@
 VX_PACKAGES_BUILD=(
   g++ cmake ninja-build ccache
   libfmt-dev libtomlplusplus-dev
-  libboost1.81-dev libboost-json1.81-dev libsqlite3-dev libssl-dev
+  libboost1.81-dev libboost-json1.81-dev libsqlite3-dev libpq-dev libssl-dev
   libsodium-dev libzstd-dev libyaml-cpp-dev libcli11-dev libspdlog-dev prometheus-cpp-dev libsystemd-dev
   pkg-config sqlite3 curl jq
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
@@ -15,6 +15,7 @@ VX_PACKAGES_BUILD=(
 VX_PACKAGES_CHECK=(
   clang-19 libclang-rt-19-dev clang-format-19 clang-tidy-19 python3
   iproute2 iptables openssl socat libfaketime
+  postgresql-15 postgresql-client-15
 )
 
 vx_missing_packages() {

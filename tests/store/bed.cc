@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include "tests/support/postgres/postgres_cluster.h"
+
 namespace vortex::store::testing {
 namespace {
 
@@ -34,7 +36,17 @@ TempFolder::~TempFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-std::string name_of(Backend backend) { return backend == Backend::kMemory ? "Memory" : "Sqlite"; }
+std::string name_of(Backend backend) {
+  switch (backend) {
+    case Backend::kMemory:
+      return "Memory";
+    case Backend::kSqlite:
+      return "Sqlite";
+    case Backend::kPostgres:
+      return "Postgres";
+  }
+  return "";
+}
 
 Bed::Bed(Backend backend) : backend_(backend) {
   open();
@@ -48,6 +60,11 @@ void Bed::open() {
     return;
   }
   store_.reset();
+  if (backend_ == Backend::kPostgres) {
+    if (url_.empty()) url_ = vortex::testing::PostgresCluster::shared().new_schema();
+    store_ = opened_postgres();
+    return;
+  }
   SqliteOptions options;
   options.path = path();
   options.logs = kSmallLogs;
@@ -55,6 +72,15 @@ void Bed::open() {
   auto opened = open_sqlite(options);
   if (!opened) give_up(opened.error().detail);
   store_ = *std::move(opened);
+}
+
+std::unique_ptr<Store> Bed::opened_postgres() {
+  auto opened = open_postgres(
+      {.url = url_, .logs = kSmallLogs, .io_timeout = seconds(60), .wall_clock = [this] {
+         return wall;
+       }});
+  if (!opened) give_up(opened.error().detail);
+  return *std::move(opened);
 }
 
 void Bed::reopen() {
@@ -69,7 +95,15 @@ Won Bed::acquire() {
 }
 
 std::unique_ptr<Store> Bed::another() {
-  return backend_ == Backend::kMemory ? open_again(*store_) : nullptr;
+  switch (backend_) {
+    case Backend::kMemory:
+      return open_again(*store_);
+    case Backend::kSqlite:
+      return nullptr;
+    case Backend::kPostgres:
+      return opened_postgres();
+  }
+  return nullptr;
 }
 
 std::unique_ptr<Reader> Bed::reader() {

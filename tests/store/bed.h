@@ -1,12 +1,14 @@
 #pragma once
-// A store to test against, of either kind, and the folder it lives in. The SQLite one can be closed
-// and opened again; the one in memory only pretends to.
+// A store to test against, of any kind, and the folder or schema it lives in. Those of databases
+// can be closed and opened again; the one in memory only pretends to.
 
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "store/postgres/open.h"
 #include "store/sqlite/open.h"
 #include "store/store.h"
 #include "tests/support/memory_store/open.h"
@@ -26,8 +28,9 @@ class TempFolder {
   std::filesystem::path path_;
 };
 
-enum class Backend : std::uint8_t { kMemory, kSqlite };
+enum class Backend : std::uint8_t { kMemory, kSqlite, kPostgres };
 std::string name_of(Backend backend);
+inline constexpr std::array kAllBackends{Backend::kMemory, Backend::kSqlite, Backend::kPostgres};
 
 // Small limits: a cut is reached with little output.
 inline constexpr LogLimits kSmallLogs{.head_bytes = 100, .tail_bytes = 300};
@@ -50,14 +53,18 @@ class Bed {
   std::unique_ptr<Store> another();
   std::string path() const { return folder_.file("vortex.db"); }
 
+  std::string url() const { return url_; }
+
   // What the system's clock shows to the store.
   Instant wall{1'771'800'000'000'000};
 
  private:
   void open();
+  std::unique_ptr<Store> opened_postgres();
 
   Backend backend_;
   TempFolder folder_;
+  std::string url_;  // of PostgreSQL
   std::unique_ptr<Store> store_;
   Won won_;
 };

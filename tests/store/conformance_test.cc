@@ -35,7 +35,7 @@ class StoreTest : public ::testing::TestWithParam<Backend> {
   Bed bed;
 };
 
-INSTANTIATE_TEST_SUITE_P(, StoreTest, ::testing::Values(Backend::kMemory, Backend::kSqlite),
+INSTANTIATE_TEST_SUITE_P(, StoreTest, ::testing::ValuesIn(kAllBackends),
                          [](const auto& chosen) { return name_of(chosen.param); });
 
 TEST_P(StoreTest, EveryAcquisitionGivesAHigherTermAndALaterClock) {

@@ -36,7 +36,7 @@ class ControllersTest : public ::testing::TestWithParam<Backend> {
   std::unique_ptr<Reader> reader;
 };
 
-INSTANTIATE_TEST_SUITE_P(, ControllersTest, ::testing::Values(Backend::kMemory, Backend::kSqlite),
+INSTANTIATE_TEST_SUITE_P(, ControllersTest, ::testing::ValuesIn(kAllBackends),
                          [](const auto& chosen) { return name_of(chosen.param); });
 
 TEST_P(ControllersTest, LeaderIsWhoAcquiredLastUntilItReleases) {
@@ -89,9 +89,12 @@ TEST_P(ControllersTest, SecondControllerWaitsForTheLeaseOrTheRelease) {
   EXPECT_GT(std::get<HeldByOther>(*answer).remaining, Duration{});
   EXPECT_LE(std::get<HeldByOther>(*answer).remaining, seconds(10));
   std::atomic<int> told{0};
-  other->watch([&told] { ++told; });
+  other->watch([&told] {
+    ++told;
+    told.notify_all();
+  });
   bed.writer().release(first.term);
-  EXPECT_EQ(told, 1);
+  told.wait(0);
   other->watch({});
   answer = other->writer().acquire(kOther, seconds(10));
   ASSERT_TRUE(answer);
@@ -107,6 +110,7 @@ TEST_P(ControllersTest, SecondControllerWaitsForTheLeaseOrTheRelease) {
 TEST_P(ControllersTest, LeaseThatEndedLeavesNobodyLeading) {
   const std::unique_ptr<Store> other = bed.another();
   if (!other) GTEST_SKIP() << "nobody else could take it";
+  if (GetParam() == Backend::kPostgres) GTEST_SKIP() << "its clock is its own: postgres_test.cc";
   const Won first = bed.acquire();
   bed.wall = bed.wall + seconds(9);
   ASSERT_TRUE(bed.writer().renew(first.term, seconds(10)));

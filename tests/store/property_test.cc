@@ -29,22 +29,22 @@ void sweep_all(Bed& bed, const World& world, std::uint32_t rows) {
   FAIL() << "sweeping has no end";
 }
 
-void live(std::uint64_t seed) {
+void live(std::uint64_t seed, Backend backend) {
   SCOPED_TRACE(seed);
   Bed memory(Backend::kMemory);
-  Bed sqlite(Backend::kSqlite);
+  Bed other_bed(backend);
   World world(seed);
   Rng rng(seed);
   for (int step = 0; step < 25; ++step) {
     if (rng.chance(150)) {
       memory.reopen();
-      sqlite.reopen();
+      other_bed.reopen();
     }
-    ASSERT_EQ(memory.term(), sqlite.term());
+    ASSERT_EQ(memory.term(), other_bed.term());
     const bool bad = rng.chance(150);
     const Commit commit = bad ? world.unacceptable(memory.term()) : world.next(memory.term());
     const auto one = memory.writer().commit(commit);
-    const auto other = sqlite.writer().commit(commit);
+    const auto other = other_bed.writer().commit(commit);
     ASSERT_EQ(one.has_value(), !bad) << one.error().detail;
     ASSERT_EQ(other.has_value(), !bad) << other.error().detail;
     if (bad) {
@@ -52,17 +52,22 @@ void live(std::uint64_t seed) {
     }
     if (rng.chance(100)) {
       sweep_all(memory, world, 3);
-      sweep_all(sqlite, world, 3);
+      sweep_all(other_bed, world, 3);
     }
     if (step % 6 == 5) {
-      expect_same(memory, sqlite, world, static_cast<std::uint32_t>(rng.between(1, 9)));
+      expect_same(memory, other_bed, world, static_cast<std::uint32_t>(rng.between(1, 9)));
     }
     if (::testing::Test::HasFatalFailure()) return;
   }
 }
 
-TEST(StoreProperty, BothStoresAnswerAlike) {
-  for (std::uint64_t seed = 1; seed <= 12 && !HasFatalFailure(); ++seed) live(seed);
+class StoreProperty : public ::testing::TestWithParam<Backend> {};
+
+INSTANTIATE_TEST_SUITE_P(, StoreProperty, ::testing::Values(Backend::kSqlite, Backend::kPostgres),
+                         [](const auto& chosen) { return name_of(chosen.param); });
+
+TEST_P(StoreProperty, AnswersAsTheStoreInMemoryDoes) {
+  for (std::uint64_t seed = 1; seed <= 12 && !HasFatalFailure(); ++seed) live(seed, GetParam());
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ class RetentionTest : public ::testing::TestWithParam<Backend> {
   Bed bed;
 };
 
-INSTANTIATE_TEST_SUITE_P(, RetentionTest, ::testing::Values(Backend::kMemory, Backend::kSqlite),
+INSTANTIATE_TEST_SUITE_P(, RetentionTest, ::testing::ValuesIn(kAllBackends),
                          [](const auto& chosen) { return name_of(chosen.param); });
 
 TEST_P(RetentionTest, ExpiredRunIsGoneFromEveryReadWithItsCommit) {

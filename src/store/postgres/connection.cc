@@ -1,0 +1,273 @@
+#include "store/postgres/connection.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+#include <libpq-fe.h>
+#include <poll.h>
+
+#include "store/postgres/sql.gen.h"
+
+namespace vortex::store::postgres {
+namespace {
+
+constexpr int kOldestServer = 130'000;
+
+std::string trimmed(const char* message) {
+  std::string text = message == nullptr ? "" : message;
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
+std::int64_t steady_us() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(since).count();
+}
+
+void note_warning(void* connection, const PGresult* result) {
+  auto* self = static_cast<Connection*>(connection);
+  self->warned = true;
+  self->warning = trimmed(PQresultErrorMessage(result));
+}
+
+struct Given {
+  bool several_hosts = false;
+  bool session_attributes = false;
+};
+
+Result<Given> read_url(const std::string& url) {
+  char* problem = nullptr;
+  PQconninfoOption* options = PQconninfoParse(url.c_str(), &problem);
+  if (options == nullptr) {
+    Error error{Fault::kBadRequest,
+                fmt::format("database.url is not a connection string: {}", trimmed(problem))};
+    PQfreemem(problem);
+    return std::unexpected(std::move(error));
+  }
+  Given given;
+  for (const PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
+    if (option->val == nullptr) continue;
+    const std::string_view keyword = option->keyword;
+    const std::string_view value = option->val;
+    if (keyword == "host" || keyword == "hostaddr") {
+      given.several_hosts = given.several_hosts || value.find(',') != std::string_view::npos;
+    }
+    if (keyword == "target_session_attrs") given.session_attributes = true;
+  }
+  PQconninfoFree(options);
+  return given;
+}
+
+std::string_view name_of(Use use) {
+  switch (use) {
+    case Use::kWrite:
+      return "vortex writer";
+    case Use::kRead:
+      return "vortex reader";
+    case Use::kWatch:
+      return "vortex watcher";
+  }
+  return "vortex";
+}
+
+}  // namespace
+
+Fault fault_of(std::string_view sqlstate) {
+  if (sqlstate == "53100") return Fault::kFull;
+  const std::string_view kind = sqlstate.substr(0, 2);
+  // Values and constraints: the request makes no sense.
+  if (kind == "22" || kind == "23" || kind == "54") return Fault::kBadRequest;
+  // A statement of ours does not fit what is there, or its pages are damaged.
+  if (sqlstate == "42501") return Fault::kUnavailable;  // no permission
+  if (kind == "42" || kind == "XX") return Fault::kDamaged;
+  return Fault::kUnavailable;
+}
+
+std::int64_t deadline_after(Duration timeout) { return steady_us() + timeout.us; }
+
+void ResultDeleter::operator()(pg_result* result) const { PQclear(result); }
+
+Result<std::unique_ptr<Connection>> Connection::open(const ConnectionSetup& setup) {
+  const auto given = read_url(setup.url);
+  if (!given) return std::unexpected(given.error());
+  // Ours first: what the connection string says replaces it.
+  const std::int64_t whole_seconds =
+      std::max<std::int64_t>((setup.timeout.us + 999'999) / 1'000'000, 2);
+  const std::string connect = std::to_string(whole_seconds);
+  const std::string user_timeout = std::to_string(setup.timeout.us / 1'000);
+  const std::string idle = std::to_string(std::max<std::int64_t>(whole_seconds / 2, 1));
+  const bool find_primary = given->several_hosts && !given->session_attributes;
+  const std::string name(name_of(setup.use));
+  const char* keywords[] = {"application_name",
+                            "connect_timeout",
+                            "tcp_user_timeout",
+                            "keepalives_idle",
+                            "keepalives_interval",
+                            "keepalives_count",
+                            "dbname",
+                            "client_encoding",
+                            find_primary ? "target_session_attrs" : nullptr,
+                            nullptr};
+  const char* values[] = {
+      name.c_str(),      connect.c_str(), user_timeout.c_str(), idle.c_str(), "1", "3",
+      setup.url.c_str(), "UTF8",          "read-write",         nullptr};
+  PGconn* db = PQconnectdbParams(keywords, values, 1);
+  std::unique_ptr<Connection> connection(new Connection(db, setup));
+  if (db == nullptr || PQstatus(db) != CONNECTION_OK) {
+    return std::unexpected(connection->lost("connecting to the database"));
+  }
+  PQsetNoticeReceiver(db, note_warning, connection.get());
+  if (auto done = connection->set_up(); !done) return std::unexpected(done.error());
+  return connection;
+}
+
+Result<void> Connection::set_up() {
+  const char* encoding = PQparameterStatus(db_, "server_encoding");
+  if (encoding == nullptr || std::string_view(encoding) != "UTF8") {
+    return std::unexpected(
+        Error{Fault::kBadRequest,
+              fmt::format("the database has the encoding {}, but vortex needs UTF8: create it with "
+                          "`createdb --encoding=UTF8 --template=template0`",
+                          encoding == nullptr ? "?" : encoding)});
+  }
+  if (PQserverVersion(db_) < kOldestServer) {
+    return std::unexpected(Error{Fault::kBadRequest, "vortex needs PostgreSQL 13 or newer"});
+  }
+  if (PQsetnonblocking(db_, 1) != 0) return std::unexpected(lost("setting up the connection"));
+  const std::int64_t ms = std::max<std::int64_t>(setup_.timeout.us / 1'000, 1);
+  std::string sql = fmt::format(sql::kSetUpSession, fmt::arg("ms", ms), fmt::arg("idle_ms", ms * 2),
+                                fmt::arg("statement_ms", setup_.use == Use::kRead ? ms : 0));
+  if (setup_.use == Use::kRead) sql += sql::kSetUpReader;
+  if (auto done = exec(sql); !done) return std::unexpected(done.error());
+  return {};
+}
+
+Connection::~Connection() { PQfinish(db_); }
+
+int Connection::socket() const { return PQsocket(db_); }
+
+int Connection::backend_pid() const { return PQbackendPID(db_); }
+
+bool Connection::is_lost() {
+  if (PQstatus(db_) != CONNECTION_OK) return true;
+  pollfd poll{.fd = PQsocket(db_), .events = POLLIN, .revents = 0};
+  if (::poll(&poll, 1, 0) <= 0) return false;
+  return PQconsumeInput(db_) == 0 || PQstatus(db_) != CONNECTION_OK;
+}
+
+bool Connection::wait(bool to_write, std::int64_t deadline) const {
+  while (true) {
+    const std::int64_t left = deadline - steady_us();
+    if (left <= 0) return false;
+    pollfd poll{.fd = PQsocket(db_),
+                .events = static_cast<short>(to_write ? POLLIN | POLLOUT : POLLIN),
+                .revents = 0};
+    const int ready =
+        ::poll(&poll, 1, static_cast<int>(std::min<std::int64_t>(left / 1'000 + 1, 60'000)));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return false;
+  }
+}
+
+Result<std::vector<Connection::Row>> Connection::exec(const std::string& sql, Duration timeout) {
+  constexpr std::string_view kDoing = "setting up the database";
+  if (PQsendQuery(db_, sql.c_str()) == 0) return std::unexpected(lost(kDoing));
+  const std::int64_t deadline = deadline_after(timeout);
+  std::vector<Row> rows;
+  std::optional<Error> failure;
+  while (true) {
+    const int flushed = PQflush(db_);
+    if (flushed < 0) return std::unexpected(lost(kDoing));
+    if (flushed > 0 || PQisBusy(db_) != 0) {
+      if (!wait(flushed > 0, deadline)) {
+        return std::unexpected(Error{Fault::kUnavailable, "the database does not answer"});
+      }
+      if (PQconsumeInput(db_) == 0) return std::unexpected(lost(kDoing));
+      continue;
+    }
+    const ResultPtr result(PQgetResult(db_));
+    if (!result) break;
+    const ExecStatusType status = PQresultStatus(result.get());
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && !failure) {
+      failure = error_of(result.get(), kDoing);
+    }
+    rows.clear();
+    for (int row = 0; row < PQntuples(result.get()); ++row) {
+      Row& made = rows.emplace_back();
+      for (int column = 0; column < PQnfields(result.get()); ++column) {
+        if (PQgetisnull(result.get(), row, column) != 0) {
+          made.emplace_back();
+        } else {
+          made.emplace_back(PQgetvalue(result.get(), row, column));
+        }
+      }
+    }
+  }
+  if (failure) return std::unexpected(*std::move(failure));
+  return rows;
+}
+
+Error Connection::lost(std::string_view doing) const {
+  const std::string said = db_ == nullptr ? "out of memory" : trimmed(PQerrorMessage(db_));
+  return {Fault::kUnavailable,
+          fmt::format("{}: {}", doing, said.empty() ? "the connection is lost" : said)};
+}
+
+Error Connection::error_of(const pg_result* result, std::string_view doing) {
+  const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  if (state == nullptr || message == nullptr) {
+    return {Fault::kUnavailable,
+            fmt::format("{}: {}", doing, trimmed(PQresultErrorMessage(result)))};
+  }
+  const char* detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
+  return {fault_of(state), fmt::format("{}: {}{}{} (PostgreSQL {})", doing, trimmed(message),
+                                       detail == nullptr ? "" : ", ",
+                                       detail == nullptr ? "" : trimmed(detail), state)};
+}
+
+namespace {
+
+// user:secret@ in front of the host of a URI.
+void hide_in_authority(std::string& text) {
+  const std::size_t begin = text.find("://");
+  if (begin == std::string::npos) return;
+  const std::size_t end = text.find_first_of("/?", begin + 3);
+  const std::size_t at = text.rfind('@', end);
+  if (at == std::string::npos || at < begin) return;
+  const std::size_t colon = text.find(':', begin + 3);
+  if (colon == std::string::npos || colon > at) return;
+  text.replace(colon + 1, at - colon - 1, "***");
+}
+
+// password=secret, as a parameter of a URI or a word of a list.
+void hide_words(std::string& text) {
+  for (const std::string_view word : {"password", "sslpassword"}) {
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+      std::size_t begin = at + word.size();
+      while (begin < text.size() && text[begin] == ' ') ++begin;
+      if (begin >= text.size() || text[begin] != '=') continue;
+      ++begin;
+      while (begin < text.size() && text[begin] == ' ') ++begin;
+      const bool quoted = begin < text.size() && text[begin] == '\'';
+      std::size_t end = quoted ? text.find('\'', begin + 1) : text.find_first_of("& ", begin);
+      if (quoted && end != std::string::npos) ++end;
+      text.replace(begin, (end == std::string::npos ? text.size() : end) - begin, "***");
+    }
+  }
+}
+
+}  // namespace
+
+std::string without_password(std::string_view url) {
+  std::string text(url);
+  hide_in_authority(text);
+  hide_words(text);
+  return text;
+}
+
+}  // namespace vortex::store::postgres
