@@ -141,7 +141,8 @@ template <auto... Path>
 constexpr Field<Path...> kept(std::string_view column, std::string_view meaning) {
   return field<Path...>(column, meaning).shown(Show::kHidden);
 }
-// A column that is in no row. These come last in their table, and are bound after the row.
+// A column that is in no row: text unless it is stored as a number. These come last in their table,
+// and are bound after the row.
 constexpr Field<> beside(std::string_view column, Write write, std::string_view meaning) {
   return kept<>(column, meaning).written(write);
 }

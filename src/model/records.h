@@ -46,7 +46,7 @@ inline constexpr auto kTable<RunRow> = table<RunRow>(
     kept<&RunRow::request, &RunRequest::digest>("request_digest",
                                                 "digest of DAG, params and labels")
         .once(),
-    beside("digest", Write::kOnce, "digest of its plan"),
+    beside("digest", Write::kOnce, "digest of its plan").stored(As::kNumber),
     beside("dag", Write::kOnce, "name of its DAG"));
 
 template <>
@@ -153,7 +153,8 @@ inline constexpr auto kTable<AttemptRow> = table<AttemptRow>(
         .stored(As::kNullIfEmpty)
         .shown(Show::kNullBefore)
         .once(),
-    beside("worker_number", Write::kOnce, "number of its worker, in worker_numbers"));
+    beside("worker_number", Write::kOnce, "number of its worker, in worker_numbers")
+        .stored(As::kNumber));
 
 template <>
 inline constexpr auto kTable<WorkerRow> = table<WorkerRow>(
@@ -371,7 +372,7 @@ inline constexpr auto kTable<DagRow> =
     table<DagRow>("dags",  //
                   field<&DagRow::name>("name", "name of the DAG").key(),
                   field<&DagRow::updated_at>("updated_at", "when this version was applied"),
-                  beside("digest", Write::kChanging, "digest of its plan"));
+                  beside("digest", Write::kChanging, "digest of its plan").stored(As::kNumber));
 
 template <>
 inline constexpr auto kTable<AuditRow> = table<AuditRow>(

@@ -6,8 +6,10 @@
 //   @insert:runs@         inserts a row; one that is there already stays as it is
 //   @upsert:machines@     inserts a row or changes the one that is there
 //   @update:workers@      changes what changes often in a row that is there
-// The parameters of the last three are the columns they write, in the order of the table. What
-// differs between databases is in Dialect. Pure functions.
+// The parameters of the last three are the columns they write, in the order of the table. With _set
+// (@upsert_set:workers@) each parameter is an array, $1::bigint[], and the statement writes a row
+// for each of their elements; no two may have the same key. What differs between databases is in
+// Dialect; arrays are PostgreSQL's. Pure functions.
 
 #include <string>
 #include <string_view>

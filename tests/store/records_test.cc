@@ -8,6 +8,7 @@
 #include "store/record_sql.h"
 #include "tests/store/bed.h"
 #include "tests/store/shell.h"
+#include "tests/support/postgres/postgres_cluster.h"
 
 namespace vortex::store::testing {
 namespace {
@@ -35,8 +36,17 @@ std::vector<std::string> columns_of(const std::string& path, const std::string& 
   return names_in(said);
 }
 
+std::vector<std::string> columns_in_postgres(const Bed& bed, const std::string& table) {
+  const std::string schema = bed.url().substr(bed.url().rfind('=') + 1);
+  return names_in(vortex::testing::PostgresCluster::shared().ask(
+      "SELECT '(' || string_agg(column_name, ', ') || ')' FROM information_schema.columns "
+      "WHERE table_schema = '" +
+      schema + "' AND table_name = '" + table + "'"));
+}
+
 TEST(Records, HaveEveryColumnOfTheirTableAndNoOther) {
   Bed bed(Backend::kSqlite);
+  const Bed postgres(Backend::kPostgres);
   for (const std::string table :
        {"runs", "task_instances", "task_data", "attempts", "workers", "machines", "recovery_log",
         "recovery_items", "dead_letters", "partition_leases", "queues", "controllers",
@@ -44,11 +54,13 @@ TEST(Records, HaveEveryColumnOfTheirTableAndNoOther) {
         "audit_log"}) {
     const std::string insert = with_records("@insert:" + table + "@", kQuestions);
     EXPECT_EQ(names_in(insert), columns_of(bed.path(), table)) << table;
+    EXPECT_EQ(names_in(insert), columns_in_postgres(postgres, table)) << table;
   }
   std::vector<std::string> counters = names_in(with_records("@insert:counters@", kQuestions));
   counters.emplace_back("one");  // the key of the only row
   std::ranges::sort(counters);
   EXPECT_EQ(counters, columns_of(bed.path(), "counters"));
+  EXPECT_EQ(counters, columns_in_postgres(postgres, "counters"));
 }
 
 TEST(Records, ColumnsAreThoseOfARowUnderTheNameOfTheStatement) {
@@ -95,6 +107,27 @@ TEST(Records, ValuesThatAreUnsetLeaveAColumnAsItIs) {
             "task_data.checkpoint), "
             "outputs = coalesce(?4, task_data.outputs), upload = coalesce(?5, task_data.upload), "
             "upload_bytes = coalesce(?6, task_data.upload_bytes)");
+}
+
+TEST(Records, SetsWriteARowForEachElementOfTheirArrays) {
+  EXPECT_EQ(with_records("@upsert_set:queues@", kDollars),
+            "INSERT INTO queues (name, paused) SELECT * FROM "
+            "unnest($1::text[], $2::bigint[]) AS n(name, paused) "
+            "ON CONFLICT (name) DO UPDATE SET paused = excluded.paused");
+  EXPECT_TRUE(with_records("@insert_set:attempts@", kDollars)
+                  .ends_with("ON CONFLICT (task_key, epoch) DO NOTHING"));
+  const std::string update = with_records("@update_set:task_instances@", kDollars);
+  EXPECT_TRUE(update.starts_with("UPDATE task_instances t SET state = n.state, stop = n.stop,"));
+  EXPECT_TRUE(
+      update.ends_with("WHERE t.task_key = n.task_key AND t.level IS NOT DISTINCT FROM n.level"));
+}
+
+TEST(Records, SetsLeaveColumnsWhoseValuesAreUnset) {
+  const std::string sql = with_records("@upsert_set:task_data@", kDollars);
+  EXPECT_NE(sql.find("upload = coalesce(n.upload, t.upload)"), std::string::npos) << sql;
+  EXPECT_NE(sql.find("checkpoint = coalesce(n.checkpoint, t.checkpoint)"), std::string::npos);
+  EXPECT_NE(sql.find("SELECT n.task_key, n.epoch, n.checkpoint, n.outputs, coalesce(n.upload, 0)"),
+            std::string::npos);
 }
 
 TEST(RecordsDeathTest, ATableThatIsNoRecordEndsTheProcess) {

@@ -70,6 +70,8 @@ std::string_view name_of(Use use) {
       return "vortex reader";
     case Use::kWatch:
       return "vortex watcher";
+    case Use::kTool:
+      return "vortex db";
   }
   return "vortex";
 }
@@ -96,9 +98,10 @@ Result<std::unique_ptr<Connection>> Connection::open(const ConnectionSetup& setu
   if (!given) return std::unexpected(given.error());
   // Ours first: what the connection string says replaces it.
   const std::int64_t whole_seconds =
-      std::max<std::int64_t>((setup.timeout.us + 999'999) / 1'000'000, 2);
+      std::clamp<std::int64_t>((setup.timeout.us + 999'999) / 1'000'000, 2, 60);
   const std::string connect = std::to_string(whole_seconds);
-  const std::string user_timeout = std::to_string(setup.timeout.us / 1'000);
+  const std::string user_timeout =
+      std::to_string(std::min<std::int64_t>(setup.timeout.us / 1'000, 60'000));
   const std::string idle = std::to_string(std::max<std::int64_t>(whole_seconds / 2, 1));
   const bool find_primary = given->several_hosts && !given->session_attributes;
   const std::string name(name_of(setup.use));
@@ -154,9 +157,12 @@ int Connection::backend_pid() const { return PQbackendPID(db_); }
 
 bool Connection::is_lost() {
   if (PQstatus(db_) != CONNECTION_OK) return true;
+  // Whatever the server said while nobody listened, and then perhaps the end of the connection.
   pollfd poll{.fd = PQsocket(db_), .events = POLLIN, .revents = 0};
-  if (::poll(&poll, 1, 0) <= 0) return false;
-  return PQconsumeInput(db_) == 0 || PQstatus(db_) != CONNECTION_OK;
+  while (::poll(&poll, 1, 0) > 0) {
+    if (PQconsumeInput(db_) == 0 || PQstatus(db_) != CONNECTION_OK) return true;
+  }
+  return false;
 }
 
 bool Connection::wait(bool to_write, std::int64_t deadline) const {
@@ -228,46 +234,6 @@ Error Connection::error_of(const pg_result* result, std::string_view doing) {
   return {fault_of(state), fmt::format("{}: {}{}{} (PostgreSQL {})", doing, trimmed(message),
                                        detail == nullptr ? "" : ", ",
                                        detail == nullptr ? "" : trimmed(detail), state)};
-}
-
-namespace {
-
-// user:secret@ in front of the host of a URI.
-void hide_in_authority(std::string& text) {
-  const std::size_t begin = text.find("://");
-  if (begin == std::string::npos) return;
-  const std::size_t end = text.find_first_of("/?", begin + 3);
-  const std::size_t at = text.rfind('@', end);
-  if (at == std::string::npos || at < begin) return;
-  const std::size_t colon = text.find(':', begin + 3);
-  if (colon == std::string::npos || colon > at) return;
-  text.replace(colon + 1, at - colon - 1, "***");
-}
-
-// password=secret, as a parameter of a URI or a word of a list.
-void hide_words(std::string& text) {
-  for (const std::string_view word : {"password", "sslpassword"}) {
-    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
-      std::size_t begin = at + word.size();
-      while (begin < text.size() && text[begin] == ' ') ++begin;
-      if (begin >= text.size() || text[begin] != '=') continue;
-      ++begin;
-      while (begin < text.size() && text[begin] == ' ') ++begin;
-      const bool quoted = begin < text.size() && text[begin] == '\'';
-      std::size_t end = quoted ? text.find('\'', begin + 1) : text.find_first_of("& ", begin);
-      if (quoted && end != std::string::npos) ++end;
-      text.replace(begin, (end == std::string::npos ? text.size() : end) - begin, "***");
-    }
-  }
-}
-
-}  // namespace
-
-std::string without_password(std::string_view url) {
-  std::string text(url);
-  hide_in_authority(text);
-  hide_words(text);
-  return text;
 }
 
 }  // namespace vortex::store::postgres

@@ -19,7 +19,7 @@ struct pg_result;
 
 namespace vortex::store::postgres {
 
-enum class Use : std::uint8_t { kWrite, kRead, kWatch };
+enum class Use : std::uint8_t { kWrite, kRead, kWatch, kTool };
 
 struct ConnectionSetup {
   std::string url;
@@ -77,8 +77,5 @@ class Connection {
   pg_conn* db_;
   ConnectionSetup setup_;
 };
-
-// The connection string without what must not be shown: passwords are replaced by ***.
-std::string without_password(std::string_view url);
 
 }  // namespace vortex::store::postgres

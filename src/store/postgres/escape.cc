@@ -16,14 +16,6 @@ bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > 0; });
 }
 
-// The length of the UTF-8 character at the front; 0: there is none.
-std::size_t character_bytes(std::string_view text) {
-  for (std::size_t bytes = 1; bytes <= std::min<std::size_t>(text.size(), 4); ++bytes) {
-    if (is_utf8(text.substr(0, bytes))) return bytes;
-  }
-  return 0;
-}
-
 }  // namespace
 
 std::optional<std::string> escaped(std::string_view text) {
@@ -33,7 +25,7 @@ std::optional<std::string> escaped(std::string_view text) {
   }
   std::string out(1, kMark);
   while (!text.empty()) {
-    const std::size_t bytes = character_bytes(text);
+    const std::size_t bytes = character_bytes(text, 0);
     if (bytes == 0 || text.front() == '\0' || text.front() == '%') {
       out += fmt::format("%{:02X}", static_cast<unsigned char>(text.front()));
       text.remove_prefix(1);

@@ -37,8 +37,9 @@ class Statement final : public store::sql::Statement {
   Statement& blob(std::string_view value) override;
   Statement& time(Instant at) override;
   Statement& null() override;
-  // An array of the server's binary form; see set_rows.h.
-  Statement& array(std::string_view value) { return blob(value); }
+  std::string_view sql() const { return sql_; }
+  // The rows that the next run returns are kept and read by Rows afterwards.
+  void keep_rows() { keeps_rows_ = true; }
 
   bool run() override;
   bool run_on_row(Error otherwise) override;

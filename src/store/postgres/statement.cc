@@ -84,9 +84,8 @@ Error Statement::error(std::string_view) const {
 }
 
 Statement::Step Statement::step() {
-  if (row_ < 0) {
+  if (!result_) {
     keeps_rows_ = true;
-    result_.reset();
     const bool went = session_.send(*this, std::nullopt) && session_.drain();
     keeps_rows_ = false;
     if (!went || !result_) return Step::kFailed;
@@ -99,6 +98,7 @@ Statement::Step Statement::step() {
 void Statement::reset() {
   result_.reset();
   row_ = -1;
+  keeps_rows_ = false;
 }
 
 bool Statement::is_null_at(int column) const {

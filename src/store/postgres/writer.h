@@ -13,12 +13,12 @@
 #include "store/packed.h"
 #include "store/plan_shelf.h"
 #include "store/postgres/session.h"
+#include "store/postgres/task_sets.h"
 #include "store/sql/fleet_rows.h"
 #include "store/sql/image_load.h"
 #include "store/sql/known.h"
 #include "store/sql/retention.h"
 #include "store/sql/run_rows.h"
-#include "store/sql/task_rows.h"
 #include "store/store.h"
 
 namespace vortex::store::postgres {
@@ -75,7 +75,7 @@ class PostgresWriter final : public Writer {
   Packer packer_;
   store::sql::Known known_;
   store::sql::RunRows runs_;
-  store::sql::TaskRows tasks_;
+  TaskSets tasks_;
   store::sql::FleetRows fleet_;
   store::sql::LogRows logs_;
   store::sql::RetentionRows retention_;

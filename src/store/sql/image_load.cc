@@ -38,6 +38,8 @@ Result<void> load_all(Statement& statement, std::vector<Row>& into,
 // An epoch that no holder can have reached, for a lease whose own cannot be read.
 constexpr std::uint64_t kEpochJump = 1'000'000;
 
+constexpr std::int64_t kTaskSlice = 65'536;
+
 KeyRow take_key(Rows& rows) {
   KeyRow row;
   row.key = rows.text();
@@ -257,15 +259,20 @@ Result<void> ImageLoad::fill_tasks(RunImage& image, Damaged& damaged) {
   image.tasks.reserve(std::min<std::size_t>(
       std::accumulate(image.run.made.begin(), image.run.made.end(), std::size_t{0}),
       image.run.plan->tasks));
-  tasks_.start().number(keys.first).number(keys.end);
-  Rows tasks(tasks_);
-  while (tasks.next()) {
-    image.tasks.push_back(take_task(tasks));
-    if (const auto damage = tasks.take_damage()) {
-      damaged.push_back(named(*damage, to_text(image.tasks.back().id), image.run.id));
+  // In slices: a server hands over the rows of a statement as a whole.
+  const std::int64_t planned = keys.first + image.run.plan->tasks;
+  for (std::int64_t first = keys.first, end = first; end < keys.end; first = end) {
+    end = first + kTaskSlice < planned ? first + kTaskSlice : keys.end;
+    tasks_.start().number(first).number(end);
+    Rows tasks(tasks_);
+    while (tasks.next()) {
+      image.tasks.push_back(take_task(tasks));
+      if (const auto damage = tasks.take_damage()) {
+        damaged.push_back(named(*damage, to_text(image.tasks.back().id), image.run.id));
+      }
     }
+    if (tasks.failed()) return std::unexpected(tasks.error());
   }
-  if (tasks.failed()) return std::unexpected(tasks.error());
   return {};
 }
 

@@ -33,14 +33,22 @@ TaskRows::TaskRows(Session& db, Known& known, const RunRows& runs)
       insert_number_(db.prepare("insert_worker_number")),
       count_ends_(db.prepare("count_worker_ends")) {}
 
-void TaskRows::write(Transaction& tx, const RowBatch& rows) {
+void TaskRows::begin() {
   last_run_ = {};
   last_plan_ = nullptr;
   last_new_ = false;
   ends_.clear();
+}
+
+void TaskRows::write(Transaction& tx, const RowBatch& rows) {
+  begin();
   for (const TaskRow& row : rows.tasks) write_task(tx, row);
   for (const TaskDataRow& row : rows.task_data) write_data(tx, row);
   for (const AttemptRow& row : rows.attempts) write_attempt(tx, row);
+  end(tx);
+}
+
+void TaskRows::end(Transaction& tx) {
   for (const auto& [number, ends] : ends_) {
     tx.run(count_ends_.start().number(number).number(ends.completed).number(ends.ended));
   }
@@ -65,12 +73,19 @@ void TaskRows::write_task(Transaction& tx, const TaskRow& row) {
 }
 
 void TaskRows::upsert(Transaction& tx, const TaskRow& row) {
+  const Identity identity = identity_of(tx, row);
+  if (tx.ok()) tx.run(bind_row(upsert_, row).text(identity.id).text(identity.name));
+}
+
+TaskRows::Identity TaskRows::identity_of(Transaction& tx, const TaskRow& row) {
   const DagPlan* plan = plan_of(tx, row.id.run);
-  if (plan == nullptr) return;
-  if (row.node >= plan->nodes.size()) return tx.fail(no_such_task(row.id));
-  const std::string id =
-      to_text(TaskId{.run = row.id.run, .index = row.id.index, .level = row.level.value_or(0)});
-  tx.run(bind_row(upsert_, row).text(id).text(plan->node_spec(row.node).name));
+  if (plan == nullptr) return {};
+  if (row.node >= plan->nodes.size()) {
+    tx.fail(no_such_task(row.id));
+    return {};
+  }
+  return {to_text(TaskId{.run = row.id.run, .index = row.id.index, .level = row.level.value_or(0)}),
+          plan->node_spec(row.node).name};
 }
 
 const DagPlan* TaskRows::plan_of(Transaction& tx, RunId run) {
@@ -88,8 +103,12 @@ void TaskRows::write_data(Transaction& tx, const TaskDataRow& row) {
   const auto key = key_of(row.id);
   if (!key) return tx.fail(no_such_task(row.id));
   tx.run(bind_row(write_data_, row));
+  drop_pieces(tx, *key, row);
+}
+
+void TaskRows::drop_pieces(Transaction& tx, std::int64_t key, const TaskDataRow& row) {
   if (!row.uploaded) return;
-  tx.run(drop_pieces_.start().number(*key).unsigned_number(row.uploaded->number));
+  tx.run(drop_pieces_.start().number(key).unsigned_number(row.uploaded->number));
 }
 
 void TaskRows::write_pieces(Transaction& tx, const std::vector<CheckpointPiece>& pieces) {
@@ -119,9 +138,13 @@ void TaskRows::write_attempt(Transaction& tx, const AttemptRow& row) {
     take_back(tx, *key, row);
     if (!tx.run(insert_attempt_)) return;
   }
-  Ends& ends = ends_[number];
+  count_end(number, row.verdict);
+}
+
+void TaskRows::count_end(std::int64_t worker, Verdict verdict) {
+  Ends& ends = ends_[worker];
   ++ends.ended;
-  if (row.verdict == Verdict::kCompleted) ++ends.completed;
+  if (verdict == Verdict::kCompleted) ++ends.completed;
 }
 
 // An attempt is written once; a repeated one replaces it and must not be counted twice.

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "model/rows.h"
@@ -20,6 +21,24 @@ class TaskRows {
   TaskRows(Session& db, Known& known, const RunRows& runs);
 
   void write(Transaction& tx, const RowBatch& rows);
+
+  // ---- The same row by row, for a store that writes most of them as a set ----
+  void begin();
+  void write_task(Transaction& tx, const TaskRow& row);
+  void write_data(Transaction& tx, const TaskDataRow& row);
+  void write_attempt(Transaction& tx, const AttemptRow& row);
+  bool looks_new(const TaskRow& row);
+  // What only a new task is written with. Fails the transaction for one that cannot be.
+  struct Identity {
+    std::string id;
+    std::string_view name;  // as long as the plan
+  };
+  Identity identity_of(Transaction& tx, const TaskRow& row);
+  void drop_pieces(Transaction& tx, std::int64_t key, const TaskDataRow& row);
+  std::int64_t worker_number(Transaction& tx, const WorkerId& worker);
+  void count_end(std::int64_t worker, Verdict verdict);
+  void end(Transaction& tx);
+
   void write_pieces(Transaction& tx, const std::vector<CheckpointPiece>& pieces);
 
  private:
@@ -28,14 +47,9 @@ class TaskRows {
     std::int64_t ended = 0;
   };
 
-  void write_task(Transaction& tx, const TaskRow& row);
   void upsert(Transaction& tx, const TaskRow& row);
-  bool looks_new(const TaskRow& row);
   const DagPlan* plan_of(Transaction& tx, RunId run);
-  void write_data(Transaction& tx, const TaskDataRow& row);
-  void write_attempt(Transaction& tx, const AttemptRow& row);
   void take_back(Transaction& tx, std::int64_t key, const AttemptRow& row);
-  std::int64_t worker_number(Transaction& tx, const WorkerId& worker);
 
   Known& known_;
   const RunRows& runs_;

@@ -42,8 +42,11 @@ ORDER BY d.task_key;
 -- name: all_runs
 SELECT @columns:runs r@, r.digest FROM runs r;
 
+-- Only those that may be damaged: the rest is what the types of the columns say.
 -- name: all_tasks
-SELECT @columns:task_instances t@ FROM task_instances t;
+SELECT @columns:task_instances t@ FROM task_instances t
+WHERE t.state NOT IN ('Waiting', 'Queued', 'Scheduled', 'Running', 'Completed', 'Failed',
+  'Cancelled', 'Skipped') OR t.level IS NULL OR t.level < 0 LIMIT 1000;
 
 -- name: all_specs
 SELECT digest, spec FROM dag_specs;

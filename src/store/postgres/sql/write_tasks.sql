@@ -7,6 +7,23 @@
 -- name: upsert_task
 @upsert:task_instances@;
 
+-- name: update_tasks
+@update_set:task_instances@;
+
+-- name: upsert_tasks
+@upsert_set:task_instances@;
+
+-- name: write_task_data_set
+@upsert_set:task_data@;
+
+-- name: insert_attempts
+@insert_set:attempts@ RETURNING task_key, epoch;
+
+-- Which of these are there with their level.
+-- name: present_tasks
+SELECT t.task_key FROM unnest($1::bigint[], $2::bigint[]) AS n(task_key, level)
+JOIN task_instances t ON t.task_key = n.task_key AND t.level IS NOT DISTINCT FROM n.level;
+
 -- name: write_task_data
 @upsert:task_data@;
 
