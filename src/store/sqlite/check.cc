@@ -11,11 +11,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "model/rows.h"
-#include "store/packed.h"
-#include "store/plan_shelf.h"
-#include "store/row_json.h"
-#include "store/sql/record_io.h"
+#include "store/sql/check.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/file.h"
 #include "store/sqlite/sql.gen.h"
@@ -25,20 +21,6 @@ namespace vortex::store {
 
 namespace sqlite {
 namespace {
-
-using store::sql::Rows;
-using store::sql::StoredRun;
-using store::sql::take_row;
-using store::sql::take_run;
-using store::sql::take_task;
-
-constexpr std::size_t kNamedMax = 20;  // of one kind
-
-constexpr std::string_view kRules[] = {
-    sql::kCheckRunCounts,    sql::kCheckLostTasks,   sql::kCheckDefinitions,  sql::kCheckUses,
-    sql::kCheckLiveCounters, sql::kCheckNextNumbers, sql::kCheckHeld,         sql::kCheckLogs,
-    sql::kCheckDoomed,       sql::kCheckEndedRuns,   sql::kCheckLevelsPassed, sql::kCheckTaskLevels,
-};
 
 struct Repair {
   std::string_view sql;
@@ -60,106 +42,6 @@ constexpr Repair kRepairs[] = {
     {sql::kRepairUses, "definitions with a wrong number of runs"},
 };
 
-struct Named {
-  std::string table;
-  std::string id;
-  std::string text;
-};
-
-// Reads every row of a statement and names those that cannot be read.
-template <class Take, class Name>
-Result<void> decode(Connection& db, std::string_view sql, std::vector<Named>& damaged, Take take,
-                    Name name) {
-  Statement statement(db, sql);
-  statement.start();
-  Rows rows(statement);
-  std::size_t found = 0;
-  while (rows.next()) {
-    const auto row = take(rows);
-    const auto damage = rows.take_damage();
-    if (!damage || ++found > kNamedMax) continue;
-    const std::string id = name(row);
-    damaged.push_back({damage->table, id,
-                       to_text(DamagedRow{damage->table, id, damage->column, damage->what, {}})});
-  }
-  if (rows.failed()) return std::unexpected(rows.error());
-  return {};
-}
-
-Result<void> decode_specs(Connection& db, std::vector<Named>& damaged) {
-  Statement statement(db, sql::kAllSpecs);
-  statement.start();
-  Rows rows(statement);
-  while (rows.next() && damaged.size() < kNamedMax) {
-    const std::uint64_t digest = rows.unsigned_number();
-    const auto json = unpack(rows.view());
-    if (json && plan_from_json(*json, digest)) continue;
-    const std::string id = std::to_string(static_cast<std::int64_t>(digest));
-    damaged.push_back({"dag_specs", id,
-                       to_text(DamagedRow{"dag_specs", id, "spec", "does not contain a DAG", {}})});
-  }
-  if (rows.failed()) return std::unexpected(rows.error());
-  return {};
-}
-
-Result<std::vector<Named>> decode_all(Connection& db) {
-  std::vector<Named> damaged;
-  const auto lease = [](const PartitionLeaseRow& row) {
-    return fmt::format("{}/{}", row.partition.topic, row.partition.partition);
-  };
-  for (const auto& done : {decode_specs(db, damaged),
-                           decode(db, sql::kAllRuns, damaged, take_run,
-                                  [](const StoredRun& run) { return to_text(run.row.id); }),
-                           decode(db, sql::kAllTasks, damaged, take_task,
-                                  [](const TaskRow& row) { return to_text(row.id); }),
-                           decode(db, sql::kAllWorkers, damaged, take_row<WorkerRow>,
-                                  [](const WorkerRow& row) { return row.info->id.text; }),
-                           decode(db, sql::kAllMachines, damaged, take_row<MachineRow>,
-                                  [](const MachineRow& row) { return row.id.text; }),
-                           decode(db, sql::kAllLeases, damaged, take_row<PartitionLeaseRow>, lease),
-                           decode(db, sql::kAllQueues, damaged, take_row<QueueRow>,
-                                  [](const QueueRow& row) { return row.name; }),
-                           decode(db, sql::kReadCounters, damaged, take_row<CounterRow>,
-                                  [](const CounterRow&) { return std::string("1"); })}) {
-    if (!done) return std::unexpected(done.error());
-  }
-  return damaged;
-}
-
-Result<void> collect(Connection& db, std::string_view rule, std::vector<std::string>& problems) {
-  Statement statement(db, rule);
-  statement.start();
-  Rows rows(statement);
-  while (rows.next()) problems.push_back(rows.text());
-  if (rows.failed()) return std::unexpected(rows.error());
-  return {};
-}
-
-Result<void> count(Connection& db, CheckReport& report) {
-  Statement statement(db, sql::kCountRunsAndTasks);
-  statement.start();
-  Rows rows(statement);
-  if (rows.next()) {
-    report.runs = rows.unsigned_number();
-    report.tasks = rows.unsigned_number();
-  }
-  if (rows.failed()) return std::unexpected(rows.error());
-  return {};
-}
-
-// All rules look at one committed state, while a controller may go on writing.
-Result<void> look(Connection& db, CheckReport& report) {
-  if (auto done = db.exec(sql::kBeginRead); !done) return done;
-  for (const std::string_view rule : kRules) {
-    if (auto done = collect(db, rule, report.problems); !done) return done;
-  }
-  const auto damaged = decode_all(db);
-  if (!damaged) return std::unexpected(damaged.error());
-  for (const Named& row : *damaged) report.problems.push_back(row.text);
-  if (auto done = count(db, report); !done) return done;
-  return db.exec(sql::kCommit);
-}
-
 std::string_view repair_for(std::string_view table) {
   if (table == "workers") return sql::kRepairWorker;
   if (table == "partition_leases") return sql::kRepairLease;
@@ -169,9 +51,10 @@ std::string_view repair_for(std::string_view table) {
 
 // Rows that cannot be read and that come back by themselves.
 Result<void> repair_rows(Connection& db, std::vector<std::string>& did) {
-  const auto damaged = decode_all(db);
+  Session session(db);
+  const auto damaged = store::sql::find_unreadable(session);
   if (!damaged) return std::unexpected(damaged.error());
-  for (const Named& row : *damaged) {
+  for (const store::sql::UnreadableRow& row : *damaged) {
     const std::string_view sql = repair_for(row.table);
     if (sql.empty()) continue;
     Statement statement(db, sql);
@@ -203,7 +86,8 @@ Result<void> may_repair(Connection& db) {
         Error{Fault::kBadRequest, "the file has an older layout: start a controller on it first"});
   }
   std::vector<std::string> pages;
-  if (auto done = collect(db, sql::kCheckIntegrity, pages); !done) return done;
+  Session session(db);
+  if (auto done = store::sql::collect(session, "check_integrity", pages); !done) return done;
   if (pages.empty()) return {};
   return std::unexpected(
       Error{Fault::kBadRequest, "the pages of the file are damaged (" + pages.front() +
@@ -223,7 +107,8 @@ Result<CheckReport> check_sqlite(const std::string& path) {
   CheckReport report;
   report.version = *version;
   report.known_version = known_version();
-  if (auto done = collect(**db, sqlite::sql::kCheckIntegrity, report.problems); !done) {
+  Session session(**db);
+  if (auto done = store::sql::collect(session, "check_integrity", report.problems); !done) {
     return std::unexpected(done.error());
   }
   if (report.version < report.known_version) {
@@ -232,7 +117,7 @@ Result<CheckReport> check_sqlite(const std::string& path) {
                     report.known_version));
     return report;
   }
-  if (auto done = look(**db, report); !done) return std::unexpected(done.error());
+  if (auto done = store::sql::check(session, report); !done) return std::unexpected(done.error());
   return report;
 }
 

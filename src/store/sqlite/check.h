@@ -8,16 +8,9 @@
 #include <vector>
 
 #include "store/error.h"
+#include "store/sql/check.h"
 
 namespace vortex::store {
-
-struct CheckReport {
-  std::uint32_t version = 0;        // layout of the file
-  std::uint32_t known_version = 0;  // newest layout that this version makes
-  std::uint64_t runs = 0;
-  std::uint64_t tasks = 0;
-  std::vector<std::string> problems;  // for people; empty: sound
-};
 
 // kNewer, kDamaged, kUnavailable: it could not even be looked at.
 Result<CheckReport> check_sqlite(const std::string& path);
