@@ -110,6 +110,7 @@ struct WorkerSettings {
 
 struct DatabaseSettings {
   std::string path;
+  std::string url;  // empty: the file
   std::uint32_t pool_size = 0;
   Duration io_timeout{};
   std::uint32_t retain_runs_days = 0;  // 0: for ever

@@ -2,9 +2,17 @@
 // settings table.
 
 #include "base/settings_table.h"
+#include "base/text.h"
 
 namespace vortex {
 namespace {
+
+std::string complain_of_url(std::string_view text) {
+  const bool names_one = text.starts_with("postgresql://") || text.starts_with("postgres://") ||
+                         text.find('=') != std::string_view::npos;
+  if (text.empty() || names_one) return {};
+  return "is not a connection string of PostgreSQL, such as postgresql://user@host/name";
+}
 
 constexpr std::string_view kLogLevels[] = {"trace", "debug", "info", "warn", "error"};
 
@@ -23,6 +31,18 @@ constexpr SettingSpec kOtherRows[] = {
      .fallback = "./vortex.db",
      .doc = "The SQLite file. It is created if it does not exist.",
      .store = &store_in<&Settings::database, &DatabaseSettings::path>},
+    {.section = "database",
+     .key = "url",
+     .kind = SettingKind::kText,
+     .fallback = "",
+     .doc =
+         "A PostgreSQL database instead of the file: `postgresql://user@host/name`, or any other "
+         "connection string of libpq. With several hosts, the one that can be written to is "
+         "used. Empty: the SQLite file. Passwords in it are never shown; a `~/.pgpass` file is "
+         "safer. Tokens and logs of this machine stay next to `database.path`.",
+     .complain = &complain_of_url,
+     .conceal = &without_password,
+     .store = &store_in<&Settings::database, &DatabaseSettings::url>},
     {.section = "database",
      .key = "pool_size",
      .kind = SettingKind::kCount,

@@ -98,12 +98,13 @@ void Collected::take(std::size_t row, ValueResult result, Written written) {
   const SettingSpec& spec = settings_table()[row];
   const std::string key = spec.full_key();
   if (!result) {
-    errors.push_back(
-        {.fault = result.error().fault,
-         .key = key,
-         .message = fmt::format("{} = {} {}", key, written.shown, result.error().message),
-         .places = {std::move(written.place)},
-         .help = result.error().help});
+    const std::string shown =
+        spec.conceal == nullptr ? std::string(written.shown) : spec.conceal(written.shown);
+    errors.push_back({.fault = result.error().fault,
+                      .key = key,
+                      .message = fmt::format("{} = {} {}", key, shown, result.error().message),
+                      .places = {std::move(written.place)},
+                      .help = result.error().help});
     refused.push_back(row);
     return;
   }

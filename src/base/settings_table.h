@@ -56,6 +56,7 @@ struct SettingSpec {
   TunedValues tuned{};
   std::string_view doc;                                      // meaning and special values
   std::string (*complain)(std::string_view text) = nullptr;  // kText: what is wrong; empty: nothing
+  std::string (*conceal)(std::string_view text) = nullptr;   // kText: what is shown instead of it
   void (*store)(Settings&, const SettingValue&) = nullptr;
 
   std::string full_key() const;          // controller.heartbeat_timeout_secs

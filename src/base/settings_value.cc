@@ -126,7 +126,8 @@ std::string value_text(const SettingSpec& spec, const SettingValue& value) {
     case SettingKind::kMillis:
       return fmt::format("{}", static_cast<double>(std::get<Duration>(value).us) / kMicrosPerMilli);
     case SettingKind::kText:
-      return std::get<std::string>(value);
+      return spec.conceal == nullptr ? std::get<std::string>(value)
+                                     : spec.conceal(std::get<std::string>(value));
     case SettingKind::kChoice:
       return std::string(spec.choices[std::get<SettingChoice>(value).index]);
   }

@@ -235,4 +235,44 @@ std::string_view nearest_name(std::string_view wanted, std::span<const std::stri
   return nearest;
 }
 
+namespace {
+
+// user:secret@ in front of the host of a URI.
+void hide_in_authority(std::string& text) {
+  const std::size_t begin = text.find("://");
+  if (begin == std::string::npos) return;
+  const std::size_t end = text.find_first_of("/?", begin + 3);
+  const std::size_t at = text.rfind('@', end);
+  if (at == std::string::npos || at < begin) return;
+  const std::size_t colon = text.find(':', begin + 3);
+  if (colon == std::string::npos || colon > at) return;
+  text.replace(colon + 1, at - colon - 1, "***");
+}
+
+// password=secret, as a parameter of a URI or a word of a list.
+void hide_words(std::string& text) {
+  for (const std::string_view word : {"password", "sslpassword"}) {
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+      std::size_t begin = at + word.size();
+      while (begin < text.size() && text[begin] == ' ') ++begin;
+      if (begin >= text.size() || text[begin] != '=') continue;
+      ++begin;
+      while (begin < text.size() && text[begin] == ' ') ++begin;
+      const bool quoted = begin < text.size() && text[begin] == '\'';
+      std::size_t end = quoted ? text.find('\'', begin + 1) : text.find_first_of("& ", begin);
+      if (quoted && end != std::string::npos) ++end;
+      text.replace(begin, (end == std::string::npos ? text.size() : end) - begin, "***");
+    }
+  }
+}
+
+}  // namespace
+
+std::string without_password(std::string_view url) {
+  std::string text(url);
+  hide_in_authority(text);
+  hide_words(text);
+  return text;
+}
+
 }  // namespace vortex

@@ -45,4 +45,7 @@ std::optional<Instant> parse_time_text(std::string_view text);
 // three). Of equally near names the first wins. Linear in the number of names.
 std::string_view nearest_name(std::string_view wanted, std::span<const std::string_view> known);
 
+// A connection string without what must not be shown: passwords are replaced by ***.
+std::string without_password(std::string_view url);
+
 }  // namespace vortex

@@ -27,7 +27,8 @@ bool is_full_size(const std::string& path, std::uint64_t bytes) {
 }  // namespace
 
 SpaceReserve reserve_of(const Settings& settings) {
-  const bool none = settings.database.space_reserve_mib == 0;
+  // A server has its own disk.
+  const bool none = settings.database.space_reserve_mib == 0 || !settings.database.url.empty();
   return {none ? "" : settings.database.path + ".reserve",
           std::uint64_t{settings.database.space_reserve_mib} << 20U};
 }

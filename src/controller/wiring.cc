@@ -30,6 +30,7 @@
 #include "core/command.h"
 #include "net/client.h"
 #include "net/socket.h"
+#include "store/open.h"
 
 namespace vortex::controller {
 namespace {
@@ -286,8 +287,9 @@ std::expected<api::AccessPolicy, std::string> Wiring::access_policy(bool loopbac
   if (tokens->empty()) {
     return std::unexpected(fmt::format(
         "controller.listen = {} requires tokens, but there are none: create the first one with "
-        "`vortex tokens create NAME --role admin --offline --database.path={}`",
-        parts_.settings.settings.controller.listen, parts_.settings.settings.database.path));
+        "`vortex tokens create NAME --role admin --offline {}`",
+        parts_.settings.settings.controller.listen,
+        store::flag_of_store(parts_.settings.settings.database)));
   }
   return policy;
 }

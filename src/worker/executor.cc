@@ -29,11 +29,12 @@ constexpr auto kRunnerPause = std::chrono::milliseconds(1);
 std::vector<std::string> own_environment() {
   std::vector<std::string> entries;
   // The worker's own token is not for tasks, each has one of its own; and `vortex dev` may have a
-  // controller with a master key in the same environment.
+  // controller with a master key or a password of the database in the same environment.
   const std::string key = std::string(vault::kKeyVariable) + "=";
   for (char** at = ::environ; at != nullptr && *at != nullptr; ++at) {
     const std::string_view entry = *at;
     if (entry.starts_with("VORTEX_TOKEN=") || entry.starts_with("VORTEX_TOKEN_FILE=")) continue;
+    if (entry.starts_with("VORTEX_DATABASE_URL=")) continue;
     if (!entry.starts_with(key)) entries.emplace_back(entry);
   }
   return entries;

@@ -7,6 +7,7 @@
 
 #include "base/settings_table.h"
 #include "base/settings_value.h"
+#include "base/text.h"
 #include "tests/base/settings_test_tools.h"
 
 namespace vortex {
@@ -227,6 +228,33 @@ TEST(Settings, EffectiveValuesTellWhereTheyCameFrom) {
   EXPECT_EQ(origin_of(all, "monitoring.log_level"), "flag --monitoring.log-level");
   EXPECT_EQ(origin_of(all, "controller.heartbeat_timeout_secs"), "tuning lan");
   EXPECT_EQ(origin_of(all, "database.path"), "default");
+}
+
+TEST(Settings, PasswordOfTheDatabaseIsNeverShown) {
+  for (const std::string url :
+       {"postgresql://vortex:hunter2@db1,db2/vortex", "postgres://u:hunter2@[::1]:5432/x?a=b",
+        "postgresql://db/x?user=u&password=hunter2&sslmode=require",
+        "host=db password=hunter2 user=u", "host=db password = 'hunter2 two' user=u"}) {
+    LoadRequest request = from_file("");
+    request.environment = {{"VORTEX_DATABASE_URL", url}};
+    const auto loaded = load_settings(request);
+    ASSERT_TRUE(loaded) << url;
+    EXPECT_EQ(loaded->settings.database.url, url);
+    for (const EffectiveSetting& setting : loaded->effective) {
+      EXPECT_EQ(setting.value.find("hunter2"), std::string::npos) << setting.value;
+      if (setting.key == "database.url") EXPECT_NE(setting.value.find("***"), std::string::npos);
+    }
+  }
+  EXPECT_EQ(without_password("postgresql://vortex@db/vortex"), "postgresql://vortex@db/vortex");
+  EXPECT_EQ(without_password("host=db sslpassword=x"), "host=db sslpassword=***");
+}
+
+TEST(Settings, UrlThatIsNoneIsRefusedWithoutShowingIt) {
+  LoadRequest request = from_file("");
+  request.environment = {{"VORTEX_DATABASE_URL", "mysql://u:hunter2@db/x"}};
+  const auto loaded = load_settings(request);
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(to_text(loaded.error().front()).find("hunter2"), std::string::npos);
 }
 
 }  // namespace

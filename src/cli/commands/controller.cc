@@ -20,7 +20,7 @@
 #include "controller/space_reserve.h"
 #include "net/client.h"
 #include "net/socket.h"
-#include "store/sqlite/open.h"
+#include "store/open.h"
 
 namespace vortex::cli {
 namespace {
@@ -52,7 +52,7 @@ sigset_t block_signals_of(const Settings& settings) {
   return signals;
 }
 
-void complain_about_store(const store::Error& error, const std::string& path) {
+void complain_about_store(const store::Error& error, const DatabaseSettings& database) {
   switch (error.fault) {
     case store::Fault::kLocked:
       return complain(error.detail,
@@ -61,27 +61,30 @@ void complain_about_store(const store::Error& error, const std::string& path) {
     case store::Fault::kNewer:
       return complain(error.detail, "use the version of vortex that wrote it, or a newer one");
     case store::Fault::kDamaged:
-      return complain(error.detail, fmt::format("run `vortex db check --database.path={}`", path));
+      return complain(error.detail,
+                      fmt::format("run `vortex db check {}`", store::flag_of_store(database)));
     case store::Fault::kFull:
       return complain(error.detail, "the disk is full: free some space and restart");
     default:
-      return complain(error.detail, "check that the directory exists and is writable");
+      return complain(error.detail, database.url.empty()
+                                        ? "check that the directory exists and is writable"
+                                        : "check --database.url and that the server is up");
   }
 }
 
 // A controller must also start on a full disk, or what is running could not be finished: the space
 // reserve that an earlier one has left is given up for it.
-store::Result<std::unique_ptr<store::Store>> open_store(const store::SqliteOptions& options,
-                                                        const Settings& settings,
+store::Result<std::unique_ptr<store::Store>> open_store(const Settings& settings,
                                                         spdlog::logger& logger) {
-  auto store = store::open_sqlite(options);
+  const auto notice = [&logger](const std::string& told) { logger.error(told); };
+  auto store = store::open_store(settings.database, notice);
   if (store || store.error().fault != store::Fault::kFull) return store;
   controller::SpaceReserve reserve = controller::reserve_of(settings);
   if (!reserve.give_up()) return store;
   logger.warn(
       "the disk is full: the space reserve was released to be able to start; new runs are refused "
       "until you free some space");
-  return store::open_sqlite(options);
+  return store::open_store(settings.database, notice);
 }
 
 // Valid although they are in no database: whoever may read their files may use them. No token that
@@ -138,14 +141,10 @@ ExitCode serve(Context& context, bool no_tokens) {
   const auto logger = make_logger(loaded->settings.monitoring.log_level);
   for (const std::string& notice : loaded->notices) logger->warn(notice);
   const std::string path = loaded->settings.database.path;
-  store::SqliteOptions options;
-  options.path = path;
-  options.logs.head_bytes = std::uint64_t{loaded->settings.database.log_head_kib} << 10U;
-  options.logs.tail_bytes = std::uint64_t{loaded->settings.database.log_tail_kib} << 10U;
-  options.notice = [&logger](const std::string& notice) { logger->error(notice); };
-  auto store = open_store(options, loaded->settings, *logger);
+  const std::string database = store::name_of_store(loaded->settings.database);
+  auto store = open_store(loaded->settings, *logger);
   if (!store) {
-    complain_about_store(store.error(), path);
+    complain_about_store(store.error(), loaded->settings.database);
     return ExitCode::kFailed;
   }
   controller::ControllerParts parts;
@@ -158,7 +157,7 @@ ExitCode serve(Context& context, bool no_tokens) {
     complain(controller.error());
     return ExitCode::kFailed;
   }
-  logger->info("listening on {}, database {}", (*controller)->url(), path);
+  logger->info("listening on {}, database {}", (*controller)->url(), database);
   const int signal = wait_for_end(**controller, signals);
   logger->info("stopping: {}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
   sd_notify(0, "STOPPING=1");

@@ -16,7 +16,7 @@
 #include "cli/context.h"
 #include "cli/screen/json_view.h"
 #include "cli/screen/listing.h"
-#include "store/sqlite/open.h"
+#include "store/open.h"
 
 namespace vortex::cli {
 namespace {
@@ -66,9 +66,7 @@ ExitCode create_offline(Context& context, const Options& options, Role role) {
   const auto loaded = load(context);
   if (!loaded) return ExitCode::kInvalid;
   constexpr std::string_view kHelp = "omit --offline while a controller is running";
-  store::SqliteOptions file;
-  file.path = loaded->settings.database.path;
-  auto store = store::open_sqlite(file);
+  auto store = store::open_store(loaded->settings.database);
   const auto known =
       store ? exists(**store, options.name) : std::unexpected(std::move(store.error()));
   if (!known) {
