@@ -40,13 +40,17 @@ namespace vortex::net {
 class ClientImpl : public std::enable_shared_from_this<ClientImpl> {
  public:
   using Answer = std::expected<Response, CallError>;
-  using OnPiece = Client::OnPiece;
+  // Who takes the pieces of an answer; both may be empty.
+  struct Takers {
+    Client::OnPiece on_piece = {};
+    Client::Sink sink = {};
+    explicit operator bool() const { return on_piece || sink; }
+  };
 
   ClientImpl(boost::asio::any_io_executor executor, ClientConfig config);
 
-  // `on_piece` may be empty.
   static boost::asio::awaitable<Answer> run(std::shared_ptr<ClientImpl> self, Call call,
-                                            OnPiece on_piece);
+                                            Takers takers);
   void close();  // any thread
 
  private:
@@ -54,7 +58,7 @@ class ClientImpl : public std::enable_shared_from_this<ClientImpl> {
   using Fault = std::optional<CallError>;
   using Endpoints = std::vector<boost::asio::ip::tcp::endpoint>;
 
-  boost::asio::awaitable<Answer> exchange(Call& call, OnPiece& on_piece);
+  boost::asio::awaitable<Answer> exchange(Call& call, Takers& takers);
   boost::asio::awaitable<Fault> connect(Clock::time_point limit);
   boost::asio::awaitable<std::expected<Endpoints, CallError>> resolve();
   Fault keep_reachable(Endpoints& endpoints) const;
@@ -62,8 +66,9 @@ class ClientImpl : public std::enable_shared_from_this<ClientImpl> {
       boost::asio::ip::tcp::endpoint endpoint);
   boost::asio::awaitable<Fault> begin_tls();
   boost::asio::awaitable<void> write_request(const Call& call);
-  boost::asio::awaitable<Answer> read_answer(const Call& call, OnPiece& on_piece);
-  bool hand_out(OnPiece& on_piece);
+  boost::asio::awaitable<Answer> read_answer(const Call& call, Takers& takers);
+  bool hand_out(Client::OnPiece& on_piece);
+  boost::asio::awaitable<bool> pass_out(Client::Sink& sink);
   bool kept_connection_is_good();
   void build_head(const Call& call);
   CallError broken(const boost::system::error_code& ec) const;
@@ -224,8 +229,12 @@ bool is_sendable(std::string_view target) {
          });
 }
 
+std::string_view body_of(const Call& call) {
+  return call.body_view.empty() ? std::string_view(call.body) : call.body_view;
+}
+
 bool sends_body(const Call& call) {
-  return !call.body.empty() || call.method == Method::kPost || call.method == Method::kPut ||
+  return !body_of(call).empty() || call.method == Method::kPost || call.method == Method::kPut ||
          call.method == Method::kPatch;
 }
 
@@ -241,7 +250,7 @@ ClientImpl::ClientImpl(asio::any_io_executor executor, ClientConfig config)
       parser_(config_.body_bytes_max) {}
 
 asio::awaitable<ClientImpl::Answer> ClientImpl::run(std::shared_ptr<ClientImpl> self, Call call,
-                                                    OnPiece on_piece) {
+                                                    Takers takers) {
   VX_ASSERT(!self->busy_);  // one request at a time
   if (!is_sendable(call.target) || call.method == Method::kOther) {
     co_return std::unexpected(CallError{CallFault::kNotSent, "not a valid target or method"});
@@ -261,13 +270,13 @@ asio::awaitable<ClientImpl::Answer> ClientImpl::run(std::shared_ptr<ClientImpl> 
   } guard(*self);
   self->closed_ = false;
   self->timed_out_ = false;
-  Answer answer = co_await self->exchange(call, on_piece);
+  Answer answer = co_await self->exchange(call, takers);
   if (answer && answer->status == 401 && self->config_.find_token) self->token_.clear();
   guard.clean = answer.has_value() && self->in_.empty() && self->parser_.keep_alive();
   co_return answer;
 }
 
-asio::awaitable<ClientImpl::Answer> ClientImpl::exchange(Call& call, OnPiece& on_piece) {
+asio::awaitable<ClientImpl::Answer> ClientImpl::exchange(Call& call, Takers& takers) {
   const auto limit = Clock::now() + to_chrono(call.limit);
   if (!kept_connection_is_good()) {
     const Fault fault = co_await connect(limit);
@@ -277,7 +286,7 @@ asio::awaitable<ClientImpl::Answer> ClientImpl::exchange(Call& call, OnPiece& on
   }
   arm(limit);
   co_await write_request(call);
-  co_return co_await read_answer(call, on_piece);
+  co_return co_await read_answer(call, takers);
 }
 
 bool ClientImpl::kept_connection_is_good() {
@@ -294,7 +303,7 @@ void ClientImpl::build_head(const Call& call) {
   if (token_.empty() && config_.find_token) token_ = config_.find_token();
   if (!token_.empty()) append_header(out_, "Authorization", "Bearer " + token_);
   if (sends_body(call)) {
-    fmt::format_to(std::back_inserter(out_), "Content-Length: {}\r\n", call.body.size());
+    fmt::format_to(std::back_inserter(out_), "Content-Length: {}\r\n", body_of(call).size());
     if (!find_header(call.headers, "Content-Type")) {
       append_header(out_, "Content-Type", "application/json");
     }
@@ -309,10 +318,11 @@ void ClientImpl::build_head(const Call& call) {
 // answered is worth more than the error of the write, and without an answer the read fails too.
 asio::awaitable<void> ClientImpl::write_request(const Call& call) {
   build_head(call);
-  const bool small = call.body.size() <= kSmallRequestBody;
-  if (small) out_ += call.body;
+  const std::string_view body = body_of(call);
+  const bool small = body.size() <= kSmallRequestBody;
+  if (small) out_ += body;
   std::array<asio::const_buffer, 2> buffers{asio::buffer(out_)};
-  if (!small) buffers[1] = asio::buffer(call.body);
+  if (!small) buffers[1] = asio::buffer(body);
   if (tls_) {
     co_await tls_->write(buffers);
     co_return;
@@ -330,8 +340,8 @@ asio::awaitable<void> ClientImpl::write_request(const Call& call) {
   static_cast<void>(count);
 }
 
-asio::awaitable<ClientImpl::Answer> ClientImpl::read_answer(const Call& call, OnPiece& on_piece) {
-  parser_.reset(call.method, on_piece ? UINT64_MAX : config_.body_bytes_max);
+asio::awaitable<ClientImpl::Answer> ClientImpl::read_answer(const Call& call, Takers& takers) {
+  parser_.reset(call.method, takers ? UINT64_MAX : config_.body_bytes_max);
   in_.clear();
   for (;;) {
     if (timed_out_ || closed_) co_return std::unexpected(broken({}));
@@ -351,21 +361,32 @@ asio::awaitable<ClientImpl::Answer> ClientImpl::read_answer(const Call& call, On
     if (parser_.state() == AnswerParser::State::kRefused) {
       co_return std::unexpected(CallError{CallFault::kMalformed, parser_.fault()});
     }
-    const bool wanted = hand_out(on_piece);
+    bool wanted = hand_out(takers.on_piece);
+    if (takers.sink) wanted = co_await pass_out(takers.sink);
     if (!wanted || parser_.state() == AnswerParser::State::kDone) break;
-    if (on_piece && count > 0) arm(Clock::now() + to_chrono(call.limit));
+    if (takers && count > 0) arm(Clock::now() + to_chrono(call.limit));
   }
   co_return std::move(parser_.response());
 }
 
 // False: the caller wants no more. Bodies of other statuses are kept for it to show.
-bool ClientImpl::hand_out(OnPiece& on_piece) {
+bool ClientImpl::hand_out(Client::OnPiece& on_piece) {
   Response& response = parser_.response();
   if (!on_piece || response.body.empty()) return true;
   if (response.status / 100 != 2) return response.body.size() <= config_.body_bytes_max;
   const bool goes_on = on_piece(response.body);
   response.body.clear();
   return goes_on;
+}
+
+asio::awaitable<bool> ClientImpl::pass_out(Client::Sink& sink) {
+  Response& response = parser_.response();
+  if (parser_.state() == AnswerParser::State::kHead) co_return true;
+  if (response.status / 100 != 2) co_return response.body.size() <= config_.body_bytes_max;
+  const std::string piece = std::exchange(response.body, {});
+  // However slow the reader is: what it takes is not the time of the other end.
+  disarm();
+  co_return co_await sink(response, piece);
 }
 
 CallError ClientImpl::broken(const boost::system::error_code& ec) const {
@@ -409,11 +430,15 @@ Client::Client(asio::any_io_executor executor, ClientConfig config)
 Client::~Client() { close(); }
 
 asio::awaitable<std::expected<Response, CallError>> Client::send(Call call) {
-  return ClientImpl::run(impl_, std::move(call), OnPiece());
+  return ClientImpl::run(impl_, std::move(call), {});
 }
 
 asio::awaitable<std::expected<Response, CallError>> Client::stream(Call call, OnPiece on_piece) {
-  return ClientImpl::run(impl_, std::move(call), std::move(on_piece));
+  return ClientImpl::run(impl_, std::move(call), {.on_piece = std::move(on_piece)});
+}
+
+asio::awaitable<std::expected<Response, CallError>> Client::relay(Call call, Sink sink) {
+  return ClientImpl::run(impl_, std::move(call), {.sink = std::move(sink)});
 }
 
 void Client::close() { impl_->close(); }

@@ -79,6 +79,8 @@ struct Call {
   std::string target;
   Headers headers;
   std::string body;  // JSON unless a Content-Type header says otherwise
+  // Sent in place of `body` if it is not empty; stays where it is until the call has ended.
+  std::string_view body_view = {};
   Duration limit = seconds(30);
 };
 
@@ -98,6 +100,12 @@ class Client {
   // then between two pieces. Other statuses come back whole, as from send().
   using OnPiece = std::function<bool(std::string_view piece)>;
   boost::asio::awaitable<std::expected<Response, CallError>> stream(Call call, OnPiece on_piece);
+  // The same for whoever passes the answer on: `sink` is awaited with the head of a 2xx answer as
+  // soon as it is there, with an empty piece if need be, and with each piece; false ends it. The
+  // next piece is read when it has returned.
+  using Sink =
+      std::function<boost::asio::awaitable<bool>(const Response& head, std::string_view piece)>;
+  boost::asio::awaitable<std::expected<Response, CallError>> relay(Call call, Sink sink);
   // Ends whatever is under way; the pending send returns kBroken.
   void close();
 

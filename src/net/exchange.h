@@ -61,6 +61,9 @@ class Exchange {
   // list inside a co_await expression.)
   virtual boost::asio::awaitable<Stream*> begin_stream(int status, std::string content_type,
                                                        Headers headers) = 0;
+
+  // Whatever the handler wants to keep for the next request on this connection; goes with it.
+  std::shared_ptr<void> attached;
 };
 
 using Handler = std::function<boost::asio::awaitable<Response>(Exchange&)>;

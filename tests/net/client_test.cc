@@ -400,6 +400,58 @@ Answer stream_from(std::uint16_t port, Call call, const Client::OnPiece& on_piec
   return answer.get();
 }
 
+TEST(ClientStreams, RelayHandsOutTheHeadFirstAndWaitsForWhoeverTakesThePieces) {
+  TestServer server(three_events);
+  asio::io_context io;
+  Client client(io.get_executor(), client_of(server.port()));
+  std::vector<std::string> pieces;
+  std::string type;
+  // As a coroutine without captures: its state outlives the call that makes it.
+  struct Taker {
+    static asio::awaitable<bool> take(asio::io_context& loop, std::vector<std::string>& into,
+                                      std::string piece) {
+      asio::steady_timer pause(loop, Millis(20));
+      co_await pause.async_wait(asio::use_awaitable);
+      if (!piece.empty()) into.push_back(std::move(piece));
+      co_return into.size() < 2;
+    }
+  };
+  Call call = call_to("/events");
+  call.limit = millis(500);
+  auto done = asio::co_spawn(io,
+                             client.relay(call,
+                                          [&](const Response& head, std::string_view piece) {
+                                            type = head.content_type;
+                                            return Taker::take(io, pieces, std::string(piece));
+                                          }),
+                             asio::use_future);
+  io.run_for(kLong);
+  ASSERT_TRUE(done.get());
+  EXPECT_EQ(type, "text/event-stream");
+  EXPECT_EQ(pieces.size(), 2U) << "it wanted no more";
+}
+
+TEST(ClientStreams, RelayGivesRefusalsBackWhole) {
+  TestServer server(three_events);
+  asio::io_context io;
+  Client client(io.get_executor(), client_of(server.port()));
+  bool taken = false;
+  auto done = asio::co_spawn(
+      io,
+      client.relay(call_to("/missing"),
+                   [&taken](const Response&, std::string_view) -> asio::awaitable<bool> {
+                     taken = true;
+                     co_return true;
+                   }),
+      asio::use_future);
+  io.run_for(kLong);
+  const Answer answer = done.get();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 404);
+  EXPECT_EQ(answer->body, "no such feed");
+  EXPECT_FALSE(taken);
+}
+
 TEST(ClientStreams, PiecesComeAsTheyAreWrittenAndTheLimitIsPerPiece) {
   TestServer server(three_events);
   std::vector<std::string> pieces;
