@@ -139,6 +139,7 @@ class Agent {
   void handle(RegisterAnswer& answer);
   void handle(SyncAnswer& answer);
   void handle(CallFailed& failed);
+  void handle(ControllersKnown& known) { contact_.know(known.count); }
   void on_registered(const Call& call, const RegisterAccepted& accepted);
   void on_register_refused(const RegisterRefused& refused);
   void on_reply(Serving& serving, const Call& call, SyncReply& reply);

@@ -5,6 +5,7 @@
 // leader is followed at once, but only so often in a row, because two controllers may point at each
 // other. Several calls that fail with the same controller count as one failure. Sends nothing.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "agent/messages.h"
@@ -38,6 +39,8 @@ class Contact {
   // No controller has answered since it was asked last.
   bool all_failed() const { return failures_ >= controllers_; }
 
+  // There are this many controllers now; never fewer than before.
+  void know(std::uint32_t controllers) { controllers_ = std::max(controllers_, controllers); }
   void succeeded(const Callee& callee);
   void failed(const Failure& failure, Instant now);
   // Stay with this controller, but wait as after a failure.

@@ -54,6 +54,11 @@ struct CallFailed {
   ControllerIx leader;   // valid: the controller knows who leads
 };
 
+// The shell knows this many addresses now; those it knew before keep their places.
+struct ControllersKnown {
+  std::uint32_t count = 1;
+};
+
 struct ProcessStarted {
   Attempt attempt;
 };
@@ -103,7 +108,7 @@ struct Tick {};            // at next_wake() or sooner
 
 using Input = std::variant<Start, RegisterAnswer, SyncAnswer, CallFailed, ProcessStarted,
                            ProcessCouldNotStart, ProcessProgress, ProcessOutput, ProcessCheckpoint,
-                           ProcessExited, DrainRequested, ReleaseNow, Tick>;
+                           ProcessExited, DrainRequested, ReleaseNow, Tick, ControllersKnown>;
 
 // ---- Outputs ----
 

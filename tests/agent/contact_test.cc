@@ -36,6 +36,21 @@ TEST_F(ThreeControllers, S05_HintAtTheLeaderIsFollowedAtOnce) {
   EXPECT_EQ(expect_poll().controller, ControllerIx{2});
 }
 
+TEST_F(ThreeControllers, S05_ControllersThatAreLearnedLaterTakeTheirTurn) {
+  join();
+  feed(ControllersKnown{4});
+  for (const std::uint32_t next : {1U, 2U, 3U, 0U}) {
+    fail(poll);
+    advance(kBackoffMax);
+    poll = expect_poll();
+    EXPECT_EQ(poll.controller, ControllerIx{next});
+  }
+  feed(ControllersKnown{2});
+  fail(poll);
+  advance(kBackoffMax);
+  EXPECT_EQ(expect_poll().controller, ControllerIx{1}) << "none is forgotten";
+}
+
 TEST_F(ThreeControllers, BothChannelsShareTheControllerAndOneFailureMovesOnce) {
   join();
   assign(attempt(1));
