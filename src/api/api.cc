@@ -13,6 +13,8 @@
 #include <fmt/ranges.h>
 
 #include "api/call.h"
+#include "api/handlers.h"
+#include "api/pass_on.h"
 #include "api/secrets.h"
 #include "base/clock.h"
 #include "base/text.h"
@@ -91,6 +93,12 @@ Trouble from_server(const net::Refusal& refusal) {
   return out;
 }
 
+Trouble not_leader() {
+  Trouble out = trouble(Code::kNotLeader, "another controller passed it on to this one");
+  out.retry_after = seconds(1);
+  return out;
+}
+
 net::Response options_answer(const std::string& allow) {
   net::Response response;
   response.status = 204;
@@ -166,6 +174,7 @@ boost::asio::awaitable<void> Api::record(const net::Request& request, Trail trai
     entry.status = static_cast<std::uint32_t>(status == 0 ? code.status : status);
     entry.code = code.text;
   }
+  if (trail.passed_on) co_return;  // the leader records it
   const Route* route = trail.route;
   const bool refused = entry.status == 401 || entry.status == 403;
   const bool changes = route != nullptr && route->method != net::Method::kGet &&
@@ -187,6 +196,10 @@ boost::asio::awaitable<void> Api::record(const net::Request& request, Trail trai
 boost::asio::awaitable<Outcome> Api::answer(net::Exchange& exchange, const std::string& request_id,
                                             Trail& trail) {
   const net::Request& request = std::as_const(exchange).request();
+  const auto marked = net::find_header(request.headers, kMarkHeader).has_value();
+  if (marked) {
+    if (auto wrong = co_await accept_mark(exchange)) co_return std::unexpected(*std::move(wrong));
+  }
   if (auto wrong = access_.check_place(request)) co_return std::unexpected(*std::move(wrong));
   Match match = router_.find(request.method, request.segments);
   if (match.route == nullptr) co_return co_await answer_unrouted(exchange, std::move(match));
@@ -203,6 +216,13 @@ boost::asio::awaitable<Outcome> Api::answer(net::Exchange& exchange, const std::
       co_return std::unexpected(*std::move(wrong));
     }
   }
+  if (is_for_leader(route, request)) {
+    if (marked) co_return std::unexpected(not_leader());
+    trail.passed_on = true;
+    std::optional<Outcome> passed = co_await pass_on_to_leader(exchange, route, request_id);
+    if (passed) co_return *std::move(passed);
+    trail.passed_on = false;
+  }
   Call call{backend_,
             access_,
             exchange,
@@ -215,6 +235,36 @@ boost::asio::awaitable<Outcome> Api::answer(net::Exchange& exchange, const std::
   Outcome outcome = co_await route.handle(call);
   if (!call.subject.empty()) trail.target = std::move(call.subject);
   co_return outcome;
+}
+
+// Who passed it on is a controller of this database, and what it says of the client holds.
+boost::asio::awaitable<std::optional<Trouble>> Api::accept_mark(net::Exchange& exchange) {
+  const std::expected<std::string, Trouble> key = co_await access_.attempt_key();
+  if (!key) co_return key.error();
+  const net::Request& request = std::as_const(exchange).request();
+  const auto mark = net::find_header(request.headers, kMarkHeader);
+  const std::optional<Origin> origin = read_mark(*key, request, *mark);
+  if (!origin) co_return trouble(Code::kForeignMark);
+  apply_origin(*origin, exchange.request());
+  co_return std::nullopt;
+}
+
+bool Api::is_for_leader(const Route& route, const net::Request& request) {
+  const Peers* peers = backend_.peers();
+  if (peers == nullptr || peers->is_alone() || peers->leads()) return false;
+  if (route.served == Served::kByLeaderIfStreamed) return wants_event_stream(request);
+  return route.served == Served::kByLeader;
+}
+
+boost::asio::awaitable<std::optional<Outcome>> Api::pass_on_to_leader(
+    net::Exchange& exchange, const Route& route, const std::string& request_id) {
+  std::expected<std::string, Trouble> key = co_await access_.attempt_key();
+  if (!key) co_return Outcome(std::unexpected(std::move(key.error())));
+  const bool head = std::as_const(exchange).request().method == net::Method::kHead;
+  PassedOn what{.key = *std::move(key),
+                .request_id = request_id,
+                .streams = route.served == Served::kByLeaderIfStreamed && !head};
+  co_return co_await pass_on(exchange, *backend_.peers(), std::move(what));
 }
 
 std::uint64_t Api::body_max(const Route& route) const {

@@ -45,6 +45,7 @@ class Api {
     const Route* route = nullptr;
     std::string who;
     std::string target;
+    bool passed_on = false;  // to the leader
   };
 
   boost::asio::awaitable<net::Response> serve(net::Exchange& exchange);
@@ -54,6 +55,12 @@ class Api {
                                       const Outcome& outcome);
   boost::asio::awaitable<std::optional<Trouble>> receive(net::Exchange& exchange,
                                                          const Route& route, const Caller& caller);
+  boost::asio::awaitable<std::optional<Trouble>> accept_mark(net::Exchange& exchange);
+  bool is_for_leader(const Route& route, const net::Request& request);
+  // Unset: this controller leads by now.
+  boost::asio::awaitable<std::optional<Outcome>> pass_on_to_leader(net::Exchange& exchange,
+                                                                   const Route& route,
+                                                                   const std::string& request_id);
   boost::asio::awaitable<Outcome> answer_unrouted(net::Exchange& exchange, Match match);
   std::uint64_t body_max(const Route& route) const;
   std::shared_ptr<net::ByteBudget> budget_of(const std::string& client);

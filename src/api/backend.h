@@ -27,6 +27,8 @@
 
 namespace vortex::api {
 
+class Peers;
+
 // Why a command got no answer of the core.
 enum class Unserved : std::uint8_t {
   kBusy,       // the inbox is full: nothing happened
@@ -103,6 +105,10 @@ struct ReconcileReport {
 
 struct Health {
   bool leads = false;
+  bool ready = false;                        // it leads, or it reaches the database and the leader
+  std::string not_ready = {};                // why not
+  std::string url = {};                      // where others reach it
+  std::optional<store::Leader> leader = {};  // unset: nobody leads, as far as is known
   bool store_connected = false;
   Term term;
   ControllerId id;
@@ -182,6 +188,7 @@ class Backend {
   virtual std::expected<vault::Keys, std::string> read_keys() = 0;
 
   virtual EventFeed& events() = 0;
+  virtual Peers* peers() { return nullptr; }  // null: there can be no other controllers
   virtual Health health() const = 0;
   virtual Instant now() const = 0;  // the term clock
   virtual const LoadedSettings& settings() const = 0;

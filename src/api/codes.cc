@@ -188,6 +188,9 @@ constexpr std::array<CodeInfo, kCodes> kTable{{
      "stop working on it: there is a newer attempt, or the task has ended"},
     {Code::kNotOfAttempt, "VX-AUTH-010", 403, "The token of an attempt does not allow this",
      "it allows a task to check its fence and to read itself, its output and its checkpoint"},
+    {Code::kForeignMark, "VX-AUTH-011", 403, "Not passed on by a controller of this database",
+     "send the request without Vortex-Passed-On; controllers that pass requests on to each other "
+     "must use the same database"},
 }};
 
 constexpr bool in_order() {

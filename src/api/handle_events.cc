@@ -15,6 +15,7 @@
 #include "api/call.h"
 #include "api/event_lines.h"
 #include "api/handlers.h"
+#include "api/peers.h"
 #include "api/query.h"
 #include "api/secrets.h"
 #include "api/vault/hand_over.h"
@@ -25,6 +26,13 @@
 #include "net/client.h"
 
 namespace vortex::api {
+
+bool wants_event_stream(const net::Request& request) {
+  const auto accept = net::find_header(request.headers, "Accept");
+  const bool accepts = accept && accept->find("text/event-stream") != std::string_view::npos;
+  return accepts || QueryReader(request.query).flag("follow");
+}
+
 namespace {
 
 constexpr Duration kTryAgain = millis(250);  // when the store cannot be read
@@ -38,11 +46,6 @@ struct EventsWanted {
   std::size_t limit = 0;
   bool stream = false;
 };
-
-bool wants_stream(const net::Request& request) {
-  const auto accept = net::find_header(request.headers, "Accept");
-  return accept && accept->find("text/event-stream") != std::string_view::npos;
-}
 
 std::optional<std::uint64_t> last_event_id(const net::Request& request) {
   const auto header = net::find_header(request.headers, "Last-Event-ID");
@@ -59,7 +62,7 @@ Expected<EventsWanted> read_wanted(const net::Request& request, const std::strin
   EventsWanted wanted{
       EventFilter(query.text("kind"), query.text("worker"), run_asked ? to_text(*run_asked) : run),
       query.number("after"), query.number("limit", kEventBounds),
-      query.flag("follow") || wants_stream(request)};
+      query.flag("follow") || wants_event_stream(request)};
   // A browser that connects again repeats the address, but says where it was.
   if (const auto last = last_event_id(request)) wanted.after = last;
   if (query.trouble()) return std::unexpected(*query.trouble());
@@ -70,6 +73,7 @@ struct EventPage {
   std::string json;  // the events, separated by commas
   std::size_t count = 0;
   std::uint64_t position = 0;
+  std::uint64_t last = 0;  // the newest that is stored, or `position`
 };
 
 // Adds what is wanted of these lines; stops when the page is full.
@@ -84,7 +88,7 @@ void add_lines(EventPage& page, std::string_view lines, const EventsWanted& want
   }
 }
 
-store::Result<EventPage> read_page(store::Reader& reader, const EventsWanted& wanted) {
+store::Result<EventPage> read_page(store::Reader& reader, const EventsWanted& wanted, Instant now) {
   EventPage page;
   page.position = wanted.after.value_or(0);
   for (std::size_t scanned = 0; scanned < kScanBytesMax && page.count < wanted.limit;) {
@@ -94,14 +98,20 @@ store::Result<EventPage> read_page(store::Reader& reader, const EventsWanted& wa
     scanned += lines->lines.size();
     add_lines(page, lines->lines, wanted);
   }
+  // A controller that does not lead has no newer ones in memory.
+  const auto totals = reader.totals(now);
+  if (!totals) return std::unexpected(totals.error());
+  page.last = std::max(page.position, totals->counters.next_event - 1);
   return page;
 }
 
 Handled answer_page(Call& call, const EventsWanted& wanted) {
-  auto page = co_await fetch(call.backend,
-                             [&](store::Reader& reader) { return read_page(reader, wanted); });
+  const Instant now = call.backend.now();
+  auto page = co_await fetch(call.backend, [&wanted, now](store::Reader& reader) {
+    return read_page(reader, wanted, now);
+  });
   if (!page) co_return std::unexpected(std::move(page.error()));
-  const std::uint64_t last = std::max(call.backend.events().last_seq(), page->position);
+  const std::uint64_t last = std::max(call.backend.events().last_seq(), page->last);
   co_return json_answer(fmt::format(R"({{"events":[{}],"next_after":{},"last_seq":{}}})",
                                     page->json, page->position, last));
 }
@@ -137,6 +147,12 @@ boost::asio::awaitable<Expected<void>> catch_up(Backend& backend, Position& at,
   co_return Expected<void>{};
 }
 
+// Another controller may lead by now: whoever reads connects again and gets to it.
+bool has_live_events(Backend& backend) {
+  const Peers* peers = backend.peers();
+  return peers == nullptr || peers->is_alone() || peers->leads();
+}
+
 boost::asio::awaitable<void> stream_events(Call& call, net::Stream& stream, Position at,
                                            const EventFilter& filter) {
   using namespace boost::asio::experimental::awaitable_operators;
@@ -146,7 +162,7 @@ boost::asio::awaitable<void> stream_events(Call& call, net::Stream& stream, Posi
   TokenWatch token(call);
   while (true) {
     const bool admitted = co_await token.is_good();
-    if (!admitted) co_return;
+    if (!admitted || !has_live_events(call.backend)) co_return;
     if (!at.out.empty()) {
       const bool alive = co_await stream.write(at.out);
       if (!alive) co_return;

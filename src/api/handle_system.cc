@@ -9,6 +9,7 @@
 
 #include "api/bodies.h"
 #include "api/handlers.h"
+#include "api/peers.h"
 #include "api/schema.h"
 #include "api/secrets.h"
 #include "api/views.h"
@@ -127,6 +128,18 @@ void write_tls(JsonWriter& json, const Health& health) {
   write_time(json, "certificate_expires_at", health.certificate_until.value_or(Instant{}));
 }
 
+Term known_term(const Health& health) {
+  return health.leads || !health.leader ? health.term : health.leader->term;
+}
+
+void write_leader(JsonWriter& json, const Health& health) {
+  json.field("role", health.leads ? "leader" : "standby");
+  const store::Leader leader = health.leader.value_or(store::Leader{});
+  write_name(json, "leader_id", leader.id.text);
+  write_name(json, "leader_url", leader.url);
+  write_time(json, "leader_since", leader.since);
+}
+
 void write_health(JsonWriter& json, const Health& health) {
   json.begin_object().field("status", health_word(health));
   json.field("id", health.id.text).field("agent_id", health.id.text);
@@ -136,7 +149,9 @@ void write_health(JsonWriter& json, const Health& health) {
   write_time(json, "last_commit", health.last_commit);
   json.field("store_connected", health.store_connected);
   json.field("metadata_store_connected", health.store_connected).field("leader", health.leads);
-  json.field("term", health.term.value).field("brake_engaged", health.brake_engaged);
+  json.field("term", known_term(health).value);
+  write_leader(json, health);
+  json.field("url", health.url).field("brake_engaged", health.brake_engaged);
   json.field("inbox", health.inbox).field("version", health.version);
   write_tls(json, health);
   write_name(json, "detail", health.detail);
@@ -165,7 +180,9 @@ void write_status(JsonWriter& json, const StatusParts& parts) {
   const Health& health = parts.health;
   json.begin_object().field("now", parts.now).field("id", health.id.text);
   json.field("version", health.version).field("leader", health.leads);
-  json.field("term", health.term.value).field("uptime_seconds", whole_seconds(health.uptime));
+  json.field("term", known_term(health).value);
+  write_leader(json, health);
+  json.field("uptime_seconds", whole_seconds(health.uptime));
   json.field("brake_engaged", health.brake_engaged);
   write_tls(json, health);
   write_workers(json, parts.overview.workers);
@@ -184,11 +201,18 @@ void write_setting(JsonWriter& json, const EffectiveSetting& setting) {
   json.field("unit", setting.unit).field("origin", setting.origin).end_object();
 }
 
-net::Response probe_answer(bool fine, const char* missing) {
+// For strangers: what a probe needs. For those who are known, who leads.
+net::Response ready_answer(const Health& health, bool known) {
   return json_answer(object_json([&](JsonWriter& json) {
-                       json.begin_object().field("status", fine ? "ok" : missing).end_object();
+                       const std::string missing = known ? health.not_ready : "not ready";
+                       json.begin_object().field("status", health.ready ? "ok" : missing);
+                       if (known) {
+                         json.field("term", known_term(health).value);
+                         write_leader(json, health);
+                       }
+                       json.end_object();
                      }),
-                     fine ? 200 : 503);
+                     health.ready ? 200 : 503);
 }
 
 }  // namespace
@@ -202,10 +226,33 @@ Handled get_health(Call& call) {
                         health.store_connected ? 200 : 503);
 }
 
-Handled get_livez(Call& /*call*/) { co_return probe_answer(true, ""); }
+Handled get_livez(Call& /*call*/) {
+  co_return json_answer(object_json(
+      [](JsonWriter& json) { json.begin_object().field("status", "ok").end_object(); }));
+}
 
 Handled get_readyz(Call& call) {
-  co_return probe_answer(call.backend.health().store_connected, "the store does not answer");
+  const Health health = call.backend.health();
+  co_return ready_answer(health, call.caller.role.has_value());
+}
+
+// The one that answers is there now, whenever it was written down last.
+Handled list_controllers(Call& call) {
+  const Health health = call.backend.health();
+  const Peers* peers = call.backend.peers();
+  std::vector<ControllerRow> rows = peers == nullptr ? std::vector<ControllerRow>{} : peers->all();
+  std::erase_if(rows, [&](const ControllerRow& row) { return row.id == health.id; });
+  rows.push_back({health.id, health.url, call.backend.now()});
+  std::ranges::sort(rows, {}, &ControllerRow::id);
+  co_return json_answer(object_json([&](JsonWriter& json) {
+    json.begin_object().key("controllers").begin_array();
+    for (const ControllerRow& row : rows) {
+      const bool leads =
+          row.id == health.id ? health.leads : health.leader && health.leader->id == row.id;
+      write_controller(json, row, leads);
+    }
+    json.end_array().end_object();
+  }));
 }
 
 Handled get_metrics(Call& call) {

@@ -7,9 +7,11 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "api/bodies.h"
 #include "api/handlers.h"
+#include "api/peers.h"
 #include "api/query.h"
 #include "api/secrets.h"
 #include "api/vault/hand_over.h"
@@ -23,6 +25,9 @@
 
 namespace vortex::api {
 namespace {
+
+// Both ways: the URLs of all controllers, as a worker knows them or should. On the wire.
+constexpr std::string_view kControllersHeader = "Vortex-Controllers";
 
 // All workers of a usual fleet are on the first page, for scripts that look at nothing else.
 constexpr Bounds kWorkerBounds{1'000, 1, 10'000};
@@ -108,6 +113,17 @@ std::optional<Trouble> check_address(const Call& call, const std::string& addres
                                                     address, from.substr(0, from.rfind(':'))));
 }
 
+// Where else the worker may turn to, unless it knows already.
+void tell_controllers(const Call& call, net::Response& response) {
+  const Peers* peers = call.backend.peers();
+  if (peers == nullptr || peers->is_alone()) return;
+  std::vector<std::string> urls;
+  for (ControllerRow& row : peers->all()) urls.push_back(std::move(row.url));
+  const std::string all = fmt::format("{}", fmt::join(urls, ","));
+  const auto known = net::find_header(call.request().headers, kControllersHeader);
+  if (!all.empty() && known != all) response.headers.emplace_back(kControllersHeader, all);
+}
+
 }  // namespace
 
 Handled register_worker(Call& call) {
@@ -137,7 +153,9 @@ Handled register_worker(Call& call) {
       session->term,       session->incarnation,
       session->lease,      session->heartbeat_interval,
       session->self_fence, session->repeated ? std::string(shown.value_or("")) : secret};
-  co_return json_answer(codec::write_register_reply(reply));
+  net::Response response = json_answer(codec::write_register_reply(reply));
+  tell_controllers(call, response);
+  co_return response;
 }
 
 namespace {
@@ -263,6 +281,7 @@ Handled answer_sync(Call& call, SyncReply& reply) {
   net::Response response = json_answer(std::move(written.json));
   response.wiped = has_values;
   if (has_values) response.headers.emplace_back("Cache-Control", "no-store");
+  tell_controllers(call, response);
   co_return response;
 }
 

@@ -10,6 +10,7 @@ namespace vortex::api {
 Handled get_health(Call& call);
 Handled get_livez(Call& call);
 Handled get_readyz(Call& call);
+Handled list_controllers(Call& call);
 Handled get_metrics(Call& call);
 Handled get_status(Call& call);
 Handled reconcile(Call& call);
@@ -90,6 +91,8 @@ Handled release_lease(Call& call);
 Handled check_lease(Call& call);
 
 // handle_events.cc
+// Whether it asks for events as they come, and not for a page of stored ones.
+bool wants_event_stream(const net::Request& request);
 Handled get_events(Call& call);
 Handled get_run_events(Call& call);
 

@@ -72,9 +72,10 @@ constexpr QueryParam kRecoveries[] = {{"worker", Type::kText, "only recoveries o
 
 constexpr Route kWorkRoutes[] = {
     with(get("/api/dags", "list_dags", "List stored DAGs", "DagList", list_dags), kPage),
-    large(taking(post("/api/dags/validate", Need::kViewer, "validate_dag",
-                      "Check a DAG without storing it", "DagCheck", validate_dag),
-                 "DagDocument")),
+    served(large(taking(post("/api/dags/validate", Need::kViewer, "validate_dag",
+                             "Check a DAG without storing it", "DagCheck", validate_dag),
+                        "DagDocument")),
+           Served::kAnywhere),
     get("/api/dags/{name}", "get_dag", "Show a stored DAG with its specification", "DagDetail",
         get_dag),
     large(taking(as(post("/api/dags/{name}", Need::kSubmitter, "put_dag",
@@ -107,8 +108,9 @@ constexpr Route kWorkRoutes[] = {
              list_run_tasks),
          kRunTasks),
     get("/api/runs/{run}/dag", "get_run_dag", "Show the DAG of a run", "DagSpec", get_run_dag),
-    with(get("/api/runs/{run}/events", "get_run_events",
-             "Read the events of a run, as a page or stream", "EventPage", get_run_events),
+    with(served(get("/api/runs/{run}/events", "get_run_events",
+                    "Read the events of a run, as a page or stream", "EventPage", get_run_events),
+                Served::kByLeaderIfStreamed),
          kRunEvents),
 
     with(get("/api/tasks", "list_tasks", "Tasks", "TaskList", list_tasks), kTasks),
@@ -143,14 +145,17 @@ constexpr Route kWorkRoutes[] = {
         nothing(post("/api/tasks/{task}/checkpoint/keep", Need::kWorker, "keep_checkpoint",
                      "Finish the upload and make it the task's checkpoint", {}, keep_checkpoint)),
         kHolder)),
-    for_attempts(
-        with(bytes(as(post("/api/tasks/{task}/checkpoint", Need::kWorker, "read_checkpoint",
-                           "Read one piece of a checkpoint; the next one starts where it ends", {},
-                           read_checkpoint),
-                      Method::kGet)),
-             kPiece)),
-    get("/api/tasks/{task}/explain", "explain_task",
-        "Explain the state of a task and what it is waiting for", "Explanation", explain_task),
+    for_attempts(with(
+        bytes(served(as(post("/api/tasks/{task}/checkpoint", Need::kWorker, "read_checkpoint",
+                             "Read one piece of a checkpoint; the next one starts where it ends",
+                             {}, read_checkpoint),
+                        Method::kGet),
+                     Served::kAnywhere)),
+        kPiece)),
+    served(
+        get("/api/tasks/{task}/explain", "explain_task",
+            "Explain the state of a task and what it is waiting for", "Explanation", explain_task),
+        Served::kByLeader),
     post("/api/tasks/{task}/retry", Need::kOperator, "retry_task",
          "Retry a failed task, and the tasks skipped because of it", "Task", retry_task),
     post("/api/tasks/{task}/cancel", Need::kOperator, "cancel_task", "Cancel a task", "Task",
@@ -243,7 +248,9 @@ constexpr Route kFleetRoutes[] = {
     get("/api/machines", "list_machines", "List the machines that workers run on", "MachineList",
         list_machines),
 
-    get("/api/queues", "list_queues", "List queues and their depth", "QueueList", list_queues),
+    served(
+        get("/api/queues", "list_queues", "List queues and their depth", "QueueList", list_queues),
+        Served::kByLeader),
     post("/api/queues/{name}/pause", Need::kOperator, "pause_queue",
          "Pause a queue: start no more tasks from it", "QueueState", pause_queue),
     post("/api/queues/{name}/resume", Need::kOperator, "resume_queue", "Resume a queue",
@@ -322,6 +329,9 @@ constexpr Route kSystemRoutes[] = {
              get_readyz)),
     text(get("/metrics", "get_metrics", "Get metrics in the Prometheus text format", {},
              get_metrics)),
+    get("/api/controllers", "list_controllers",
+        "List the controllers of the database and which of them leads", "ControllerList",
+        list_controllers),
     get("/api/status", "get_status", "Show the whole system on one screen", "Status", get_status),
     post("/api/reconcile", Need::kOperator, "reconcile",
          "Check the whole state now, against itself and the database, and report what was found "
@@ -332,10 +342,12 @@ constexpr Route kSystemRoutes[] = {
     get("/api/settings", "get_settings", "Show the current settings and where they come from",
         "Settings", get_settings),
     get("/api/openapi.json", "get_openapi", "Get this description", "OpenApi", get_openapi),
-    with(get("/api/events", "get_events",
-             "Read the monitor log: a page, or with Accept: text/event-stream a live stream (id = "
-             "sequence, Last-Event-ID resumes)",
-             "EventPage", get_events),
+    with(served(get("/api/events", "get_events",
+                    "Read the monitor log: a page, or with Accept: text/event-stream a live stream "
+                    "(id = "
+                    "sequence, Last-Event-ID resumes)",
+                    "EventPage", get_events),
+                Served::kByLeaderIfStreamed),
          kEvents),
     admin(get("/api/tokens", "list_tokens", "List tokens, without their secrets", "TokenList",
               list_tokens)),

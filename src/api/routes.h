@@ -28,6 +28,10 @@ enum class Body : std::uint8_t { kNone, kJson, kRaw };
 // How large a body may be: 64 KiB, 4 MiB, or controller.max_body_mib.
 enum class BodySize : std::uint8_t { kSmall, kMedium, kLarge };
 
+// Which controller can answer it: any, from the database and what it knows itself; only the leader;
+// or the leader if a live stream of events is wanted.
+enum class Served : std::uint8_t { kAnywhere, kByLeader, kByLeaderIfStreamed };
+
 struct Route {
   net::Method method{};
   std::string_view path;  // /api/runs/{run}; the name of a parameter says which form it has
@@ -42,7 +46,8 @@ struct Route {
   std::string_view answer_type = "application/json";
   std::string_view answer_schema = {};  // empty: text, or nothing
   Handled (*handle)(Call&) = nullptr;
-  bool quiet = false;         // everyday traffic of workers: only refusals are audited
+  bool quiet = false;  // everyday traffic of workers: only refusals are audited
+  Served served = Served::kAnywhere;
   bool for_attempts = false;  // its task may be asked for with the token of its attempt
 };
 
@@ -81,6 +86,12 @@ constexpr Route post(std::string_view path, Need need, std::string_view id,
   Route route = get(path, id, summary, schema, handle);
   route.method = net::Method::kPost;
   route.need = need;
+  route.served = Served::kByLeader;
+  return route;
+}
+
+constexpr Route served(Route route, Served by) {
+  route.served = by;
   return route;
 }
 

@@ -46,6 +46,11 @@ constexpr Field kHealth[] = {
     optional(boolean("metadata_store_connected", "the same as store_connected")),
     optional(boolean("leader", "whether this controller is the leader")),
     optional(integer("term", "term of the leadership it knows of")),
+    optional(text("role", "leader or standby; a standby passes commands on to the leader")),
+    optional(text("url", "where others reach this controller")),
+    optional(nullable(text("leader_id", "id of the leader; null: nobody leads"))),
+    optional(nullable(text("leader_url", "where the leader is reached"))),
+    optional(nullable(time("leader_since", "when its term began"))),
     optional(boolean("brake_engaged", "reclaiming tasks because of silence is on hold")),
     optional(integer("inbox", "number of waiting commands")),
     optional(text("version", "version of the program")),
@@ -71,7 +76,16 @@ constexpr Field kReconcile[] = {
     boolean("reloaded", "memory was dropped and reloaded from the database"),
     list("damaged", "DamagedRow", "rows that cannot be read"),
 };
-constexpr Field kProbe[] = {text("status", "ok, or what is missing")};
+constexpr Field kProbe[] = {
+    text("status", "ok, or what is missing"),
+    optional(text("role", "/readyz with a token: leader or standby")),
+    optional(nullable(text("leader_id", "likewise: id of the leader; null: nobody leads"))),
+    optional(nullable(text("leader_url", "likewise: where the leader is reached"))),
+    optional(nullable(time("leader_since", "likewise: when its term began"))),
+    optional(integer("term", "likewise: term of the leadership it knows of")),
+};
+
+constexpr Field kControllerList[] = {list("controllers", "Controller", "by id")};
 
 constexpr Field kStatus[] = {
     time("now", "time of the controller"),
@@ -79,6 +93,10 @@ constexpr Field kStatus[] = {
     text("version", "version of the program"),
     boolean("leader", "whether this controller is the leader"),
     integer("term", "term of the leadership it knows of"),
+    text("role", "of the controller that answers: leader or standby"),
+    nullable(text("leader_id", "id of the leader; null: nobody leads")),
+    nullable(text("leader_url", "where the leader is reached")),
+    nullable(time("leader_since", "when its term began")),
     integer("uptime_seconds", "uptime of this controller"),
     boolean("brake_engaged", "reclaiming tasks because of silence is on hold"),
     boolean("tls", "whether this controller serves HTTPS"),
@@ -216,6 +234,8 @@ std::span<const Schema> system_schemas() {
       {"DamagedRow", "A row of the database that cannot be read.", kDamagedRow},
       {"ReconcileReport", "The result of a check of the whole state.", kReconcile},
       {"Probe", "A short response for probes.", kProbe},
+      {"Controller", "A controller that was there lately.", fields::controller()},
+      {"ControllerList", "All controllers of the database.", kControllerList},
       {"Status", "The whole system on one screen.", kStatus},
       {"Timing", "The worst case for one kind of evidence.", kTiming},
       {"Timings", "How long recovery can take with the current settings.", kTimings},

@@ -87,6 +87,22 @@ std::optional<Attempt> read_attempt_token(std::string_view key, std::string_view
   return attempt;
 }
 
+std::string sign_for_controllers(std::string_view cluster_key, std::string_view message) {
+  sodium_ready();
+  VX_ASSERT(cluster_key.size() >= crypto_generichash_KEYBYTES_MIN &&
+            cluster_key.size() <= crypto_generichash_KEYBYTES_MAX);
+  constexpr std::string_view kPurpose = "vortex controllers 1";
+  std::array<unsigned char, kHashBytes> key{};
+  crypto_generichash(key.data(), key.size(), raw(kPurpose), kPurpose.size(), raw(cluster_key),
+                     cluster_key.size());
+  std::array<unsigned char, kHashBytes> mac{};
+  crypto_generichash(mac.data(), mac.size(), raw(message), message.size(), key.data(), key.size());
+  sodium_memzero(key.data(), key.size());
+  std::array<char, 64> text{};
+  sodium_bin2base64(text.data(), text.size(), mac.data(), mac.size(), kBase64);
+  return text.data();
+}
+
 std::string hash_token(std::string_view secret) {
   sodium_ready();
   std::array<unsigned char, kHashBytes> hash{};

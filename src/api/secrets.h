@@ -34,6 +34,10 @@ std::string attempt_token(std::string_view key, const Attempt& attempt);
 // What it was made for. Unset: it was not made with this key.
 std::optional<Attempt> read_attempt_token(std::string_view key, std::string_view token);
 
+// What one controller of a database says to another, under a key of its own that is derived from
+// the key of the cluster: a MAC as text.
+std::string sign_for_controllers(std::string_view cluster_key, std::string_view message);
+
 // The secret of a webhook and the signature it makes, in the form of Standard Webhooks 1.0: the
 // receiver can tell that a message is ours, whole, and recent. Pure but for the random bits.
 

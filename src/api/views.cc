@@ -383,6 +383,21 @@ const Shape<QueueShown>& queue_shape() {
   return shape;
 }
 
+struct ControllerShown {
+  ControllerRow row;
+  bool leads = false;
+};
+const Shape<ControllerShown>& controller_shape() {
+  using C = ControllerShown;
+  static const auto shape =
+      Shape<C>()
+          .record<ControllerRow>("seen_at")
+          .shows<[](const C& c) { return std::string(c.leads ? "leader" : "standby"); }>(
+              "role", "leader or standby")
+          .record<ControllerRow>();
+  return shape;
+}
+
 const Shape<QueueRow>& queue_state_shape() {
   static const auto shape = Shape<QueueRow>().record<QueueRow>();
   return shape;
@@ -507,6 +522,7 @@ namespace fields {
 Fields worker() { return worker_shape().fields(); }
 Fields machine() { return machine_shape().fields(); }
 Fields queue() { return queue_shape().fields(); }
+Fields controller() { return controller_shape().fields(); }
 Fields queue_state() { return queue_state_shape().fields(); }
 Fields lease() { return lease_shape().fields(); }
 Fields lease_grant() { return lease_grant_shape().fields(); }
@@ -527,6 +543,10 @@ void write_machine(JsonWriter& json, const MachineRow& row) { machine_shape().wr
 
 void write_queue(JsonWriter& json, const QueueDepth& queue) {
   queue_shape().write(json, {{queue.name, queue.paused}, queue});
+}
+
+void write_controller(JsonWriter& json, const ControllerRow& row, bool leads) {
+  controller_shape().write(json, {row, leads});
 }
 
 void write_queue_state(JsonWriter& json, const QueueRow& row) {

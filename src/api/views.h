@@ -65,6 +65,7 @@ struct WorkerLook {
 void write_worker(JsonWriter& json, const store::WorkerView& worker, const WorkerLook& look);
 void write_machine(JsonWriter& json, const MachineRow& row);
 void write_queue(JsonWriter& json, const QueueDepth& queue);
+void write_controller(JsonWriter& json, const ControllerRow& row, bool leads);
 void write_queue_state(JsonWriter& json, const QueueRow& row);
 // `renew_at` is set in what a holder is answered.
 void write_lease(JsonWriter& json, const PartitionLeaseRow& row, Instant now,
@@ -96,6 +97,7 @@ Fields recovery_item();
 Fields worker();
 Fields machine();
 Fields queue();
+Fields controller();
 Fields queue_state();
 Fields lease();
 Fields lease_grant();

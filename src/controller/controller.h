@@ -15,6 +15,7 @@
 #include "base/settings.h"
 #include "base/time.h"
 #include "model/commit.h"
+#include "net/tls_files.h"
 #include "store/store.h"
 
 namespace vortex::controller {
@@ -23,6 +24,8 @@ struct ControllerParts {
   LoadedSettings settings;
   std::string id;  // of this controller; empty: made from host and process
   std::unique_ptr<store::Store> store;
+  // What it trusts of other controllers' certificates; null: what the system trusts.
+  std::shared_ptr<net::ClientTrust> trust = {};
   std::vector<TokenRow> tokens = {};  // valid besides those in the store
   // Told the port before the first request is answered.
   std::function<void(std::uint16_t port)> listening = [](std::uint16_t) {};
@@ -40,9 +43,10 @@ class Controller {
   virtual ~Controller() = default;
   virtual std::uint16_t port() const = 0;
   virtual std::string url() const = 0;
-  virtual bool serves() const = 0;  // it leads, and what it knew is loaded
-  virtual void reload() = 0;        // looks at the certificate's files now
-  virtual void stop() = 0;          // idempotent; returns when all is committed and closed
+  virtual bool serves() const = 0;    // it leads, and what it knew is loaded
+  virtual bool is_ready() const = 0;  // it serves, or passes on what it cannot serve
+  virtual void reload() = 0;          // looks at the certificate's files now
+  virtual void stop() = 0;            // idempotent; returns when all is committed and closed
 };
 
 }  // namespace vortex::controller

@@ -62,7 +62,8 @@ EngineShell::EngineShell(EngineShellConfig config, Committer& committer, Waiters
       waiters_(waiters),
       outlet_(outlet),
       inbox_(config_.inbox_max),
-      engine_(config_.engine, boot_clock_now()) {}
+      engine_(config_.engine, boot_clock_now()),
+      clock_offset_us_((wall_clock_now() - boot_clock_now()).us) {}
 
 EngineShell::~EngineShell() { stop(); }
 

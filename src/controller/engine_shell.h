@@ -185,7 +185,8 @@ class EngineShell {
   std::atomic<bool> store_well_{false};
   std::atomic<bool> low_space_{false};
   std::atomic<std::uint64_t> term_{0};
-  std::atomic<std::int64_t> clock_offset_us_{0};  // term clock minus boot clock
+  // Term clock minus boot clock; before the first term, the wall clock: good enough to show times.
+  std::atomic<std::int64_t> clock_offset_us_;
   std::atomic<std::int64_t> last_commit_us_{0};
   std::atomic<std::uint32_t> live_workers_{0};
   std::atomic<std::uint32_t> live_leases_{0};

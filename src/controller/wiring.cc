@@ -157,6 +157,8 @@ Wiring::Wiring(ControllerParts parts)
       engine_(engine_config(parts_.settings.settings, id_, *parts_.store), committer_, waiters_,
               *this),
       reads_(*parts_.store, parts_.settings.settings.database.pool_size),
+      peers_({.id = id_, .is_alone = parts_.store->is_ours_alone(), .trust = parts_.trust}, engine_,
+             committer_, reads_),
       documents_(parts_.settings.settings.controller.document_threads,
                  parts_.settings.settings.controller.document_queue_max),
       key_source_(parts_.settings.settings.secrets),
@@ -205,6 +207,9 @@ std::expected<void, std::string> Wiring::open() {
     threads_.emplace_back([this] { io_.run(); });
   }
   webhooks_.start(io_);
+  asio::co_spawn(
+      asio::make_strand(io_), peers_.run(advertised_),
+      [this](const std::exception_ptr& error) { report_own_trouble("controller watch", error); });
   asio::co_spawn(asio::make_strand(io_), keep_vault(),
                  [this](const std::exception_ptr& error) { report_own_trouble("vault", error); });
   asio::co_spawn(io_, watch_space(), [this](const std::exception_ptr& error) {
@@ -380,6 +385,7 @@ void Wiring::stop() {
   io_.stop();
   for (std::thread& thread : threads_) thread.join();
   webhooks_.stop();
+  peers_.stop();
   documents_.stop();
   reads_.stop();
 }

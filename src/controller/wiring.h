@@ -30,6 +30,7 @@
 #include "controller/inbox.h"
 #include "controller/metrics.h"
 #include "controller/monitor_log.h"
+#include "controller/peer_watch.h"
 #include "controller/reads.h"
 #include "controller/space_reserve.h"
 #include "controller/webhooks.h"
@@ -53,6 +54,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   std::uint16_t port() const override;
   std::string url() const override;
   bool serves() const override { return engine_.serves(); }
+  bool is_ready() const override { return health().ready; }
   void reload() override;
   void stop() override;
 
@@ -70,6 +72,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   vault::Vault& vault() override { return vault_; }
   std::expected<vault::Keys, std::string> read_keys() override;
   api::EventFeed& events() override { return hub_; }
+  api::Peers* peers() override { return &peers_; }
   api::Health health() const override;
   Instant now() const override { return engine_.now(); }
   const LoadedSettings& settings() const override { return parts_.settings; }
@@ -117,6 +120,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   Committer committer_;
   EngineShell engine_;
   Reads reads_;
+  PeerWatch peers_;
   Documents documents_;
   std::mutex keys_guard_;
   vault::KeySource key_source_;

@@ -225,6 +225,17 @@ api::Health Wiring::health() const {
   health.brake_engaged = live.brake;
   health.inbox = engine_.inbox_size();
   health.version = version();
+  health.url = advertised_;
+  health.leader = peers_.leader();
+  const bool standby = !health.leads && !peers_.is_alone();
+  // A standby writes nothing: what it can read is what it knows of the store.
+  if (standby) {
+    health.not_ready = peers_.trouble();
+    health.store_connected = peers_.reads_store();
+  } else if (!health.store_connected) {
+    health.not_ready = "the store does not answer";
+  }
+  health.ready = health.not_ready.empty();
   if (tls_) health.certificate_until = tls_->certificate().until;
   health.damaged = engine_.damaged();
   if (!health.damaged.empty()) {
@@ -234,7 +245,7 @@ api::Health Wiring::health() const {
   }
   if (engine_.low_space()) health.detail = "the disk under the database is almost full";
   if (!health.store_connected) {
-    const std::string trouble = engine_.trouble();
+    const std::string trouble = standby ? health.not_ready : engine_.trouble();
     health.detail = trouble.empty() ? "the database is not writable" : trouble;
   }
   return health;

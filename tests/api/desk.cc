@@ -198,6 +198,10 @@ Health Desk::health() const {
   Health out;
   out.leads = true;
   out.store_connected = store_up;
+  out.ready = store_up;
+  if (!store_up) out.not_ready = "the store does not answer";
+  out.url = "http://127.0.0.1:8080";
+  out.leader = store::Leader{ControllerId("desk"), out.url, state->term, clock};
   out.term = state->term;
   out.id = ControllerId("desk");
   out.uptime = seconds(3600);

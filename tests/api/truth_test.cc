@@ -28,7 +28,7 @@ void walk_system(Client& client) {
   for (const char* path :
        {"/health", "/livez", "/readyz", "/metrics", "/api/status", "/api/timings", "/api/settings",
         "/api/openapi.json", "/api/events", "/api/tokens", "/api/webhooks", "/api/audit",
-        "/api/machines", "/api/queues"}) {
+        "/api/machines", "/api/queues", "/api/controllers"}) {
     EXPECT_EQ(client.get(path).status, 200) << path;
   }
   client.post("/api/tokens", R"({"name":"t","role":"viewer"})");

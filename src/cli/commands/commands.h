@@ -31,6 +31,7 @@ void add_explain(CommandSpec app, Command& chosen);
 
 // Act.
 void add_workers(CommandSpec app, Command& chosen);
+void add_controllers(CommandSpec app, Command& chosen);
 void add_queues(CommandSpec app, Command& chosen);
 void add_dlq(CommandSpec app, Command& chosen);
 void add_leases(CommandSpec app, Command& chosen);

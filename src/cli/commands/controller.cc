@@ -14,6 +14,7 @@
 #include "api/secrets.h"
 #include "base/clock.h"
 #include "cli/arguments.h"
+#include "cli/client/api_client.h"
 #include "cli/commands/commands.h"
 #include "cli/local/own_tokens.h"
 #include "cli/logger.h"
@@ -32,7 +33,7 @@ int wait_for_end(controller::Controller& controller, const sigset_t& signals) {
   const timespec look{0, kStopLookNs};
   bool told = false;
   for (;;) {
-    if (!told && controller.serves()) {
+    if (!told && controller.is_ready()) {
       sd_notify(0, "READY=1");
       told = true;
     }
@@ -151,6 +152,9 @@ ExitCode serve(Context& context, bool no_tokens) {
   parts.settings = std::move(*loaded);
   parts.store = std::move(*store);
   parts.log = lines_to(logger);
+  const auto trust = trust_of(context);
+  if (!trust) return trust.error();
+  parts.trust = *trust;
   if (!add_own_tokens(path, *logger, parts)) return ExitCode::kFailed;
   auto controller = controller::Controller::start(std::move(parts));
   if (!controller) {

@@ -48,6 +48,14 @@ std::string tls_text(const object& o, const Look& look) {
   return left < kExpiresSoon ? paint(text, Tone::kWarn, look) : text;
 }
 
+// Who leads, where, and since when.
+std::string leader_text(const object& o, const Look& look) {
+  const std::string id = text_at(o, "leader_id");
+  if (id.empty()) return paint("nobody", Tone::kWarn, look);
+  return fmt::format("{} at {}, term {}, since {}", id, text_at(o, "leader_url"),
+                     number_at(o, "term"), time_cell(o, "leader_since", look).text);
+}
+
 }  // namespace
 
 std::string status_text(const object& status, const Look& look) {
@@ -61,6 +69,7 @@ std::string status_text(const object& status, const Look& look) {
   line("controller", fmt::format("{} ({}), version {}, up {}", text_at(status, "id"),
                                  leads ? "leader" : "standby", text_at(status, "version"),
                                  human_duration(seconds(number_at(status, "uptime_seconds")))));
+  line("leader", leader_text(status, look));
   line("tls", tls_text(status, look));
   line("workers", counts_text(object_at(status, "workers"), look));
   line("tasks", counts_text(object_at(status, "tasks"), look));
@@ -182,7 +191,8 @@ std::string record_of(const Answered& answered, const Look& look, bool among_oth
   }
   record.add("controller", text_at(o, "id")).add("version", text_at(o, "version"));
   record.add("status", text_at(o, "status"), good ? Tone::kGood : Tone::kBad);
-  record.add("leads", flag_at(o, "leader") ? "yes" : "no");
+  record.add("role", flag_at(o, "leader") ? "leader" : "standby");
+  if (o.contains("leader_id")) record.add("leader", leader_text(o, look));
   record.add("up", human_duration(seconds(number_at(o, "uptime_seconds"))));
   record.add("workers", text_at(o, "live_workers"));
   record.add("leases", text_at(o, "active_leases"));
