@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <deque>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -21,11 +23,19 @@
 #include "base/wiped.h"
 #include "codec/json_writer.h"
 #include "codec/sync_json.h"
+#include "net/socket.h"
 #include "worker/answers.h"
 
 namespace vortex::worker {
 
 namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::string_view kControllersHeader = "Vortex-Controllers";
+constexpr std::size_t kLearnedMax = 32;
+
+}  // namespace
 
 class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
  public:
@@ -33,11 +43,9 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
        const std::vector<net::ClientConfig>& controllers, ShellHooks hooks)
       : io_(io), timer_(io), hooks_(std::move(hooks)), agent_(std::move(config)) {
     for (const net::ClientConfig& controller : controllers) {
-      lines_.push_back({{},
-                        {},
-                        fmt::format("{}:{}", controller.endpoint.host, controller.endpoint.port),
-                        controller});
+      lines_.push_back(line_to(controller));
     }
+    given_ = lines_.size();
   }
 
   // The agent is asked on the thread that has the news: a slot that is free gets its next task at
@@ -86,6 +94,13 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
     net::ClientConfig config;
   };
 
+  static Line line_to(const net::ClientConfig& controller) {
+    return {{},
+            {},
+            fmt::format("{}:{}", controller.endpoint.host, controller.endpoint.port),
+            controller};
+  }
+
   // Precondition: locked. Starts and kills are passed on before anybody else can ask the agent, so
   // that the executor has them in the order they were decided in.
   void step(agent::Input input) {
@@ -133,6 +148,7 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
     call.method = net::Method::kPost;
     call.target = "/api/workers";
     call.body = codec::write_register({send.info, send.incarnation});
+    if (!told_.empty()) call.headers.emplace_back(kControllersHeader, told_);
     call.limit = send.time_limit;
     make({send.controller, agent::Channel::kReport, send.call}, std::move(call), Kind::kRegister);
   }
@@ -144,6 +160,7 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
     call.target = "/api/workers/" + send.request.worker.text + "/sync";
     call.body = codec::write_sync(send.request);
     add_session(call, send.session);
+    if (!told_.empty()) call.headers.emplace_back(kControllersHeader, told_);
     call.limit = send.time_limit;
     make({send.controller, send.channel, send.call}, std::move(call), Kind::kSync);
   }
@@ -196,6 +213,9 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
                                           : read_sync_answer(made.id, result);
     if (!answer) return failed(made, answer.error().why, answer.error().retry_after);
     well(made, *answer);
+    if (const auto told = net::find_header(result->headers, kControllersHeader)) {
+      learn(lines_[made.controller.value].config, std::string(*told));
+    }
     feed(*std::move(answer));
   }
 
@@ -213,6 +233,48 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
       hooks_.log(LogLevel::kInfo,
                  fmt::format("{} answers again", lines_[made.controller.value].name));
     }
+  }
+
+  // Controllers that this one names are called as well, with the same token, when it is their turn.
+  // Not without TLS if this one was reached with it: the token would be sent in clear.
+  void learn(net::ClientConfig teller, std::string told) {
+    std::vector<net::Endpoint> named;
+    for (std::size_t at = 0; at < told.size() && named.size() < kLearnedMax;) {
+      const std::size_t end = std::min(told.find(',', at), told.size());
+      const auto endpoint = net::parse_endpoint(std::string_view(told).substr(at, end - at), 0);
+      if (endpoint && (endpoint->tls || !teller.endpoint.tls)) named.push_back(*endpoint);
+      at = end + 1;
+    }
+    for (const net::Endpoint& endpoint : named) {
+      const auto is_it = [&endpoint](const Line& line) { return is_same(line, endpoint); };
+      if (std::ranges::any_of(lines_, is_it)) continue;
+      net::ClientConfig config = teller;
+      config.endpoint = endpoint;
+      const std::scoped_lock guard(mutex_);  // close() may come from another thread
+      Line* place = forgotten(named);
+      if (place != nullptr) *place = line_to(config);
+      if (place == nullptr && lines_.size() < given_ + kLearnedMax) {
+        lines_.push_back(line_to(config));
+      }
+    }
+    told_ = std::move(told);
+    feed(agent::ControllersKnown{static_cast<std::uint32_t>(lines_.size())});
+  }
+
+  static bool is_same(const Line& line, const net::Endpoint& endpoint) {
+    return net::url_of(line.config.endpoint) == net::url_of(endpoint);
+  }
+
+  // A place of one that was learned, is not named any more and is not being called.
+  Line* forgotten(const std::vector<net::Endpoint>& named) {
+    for (std::size_t i = given_; i < lines_.size(); ++i) {
+      Line& line = lines_[i];
+      const bool idle =
+          line.poll.under_way == agent::CallId{} && line.report.under_way == agent::CallId{};
+      const auto is_it = [&line](const net::Endpoint& one) { return is_same(line, one); };
+      if (idle && std::ranges::none_of(named, is_it)) return &line;
+    }
+    return nullptr;
   }
 
   // The same trouble is told once, however often it is met.
@@ -248,7 +310,8 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
   asio::io_context& io_;
   asio::steady_timer timer_;
   ShellHooks hooks_;
-  std::vector<Line> lines_;
+  std::deque<Line> lines_;  // grows; those that were given come first
+  std::size_t given_ = 0;
 
   // Held for the microseconds of one step and never while anything is waited for.
   mutable std::mutex mutex_;
@@ -263,6 +326,7 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
   bool registered_ = false;
   Incarnation registering_;
   Instant heard_at_;
+  std::string told_;     // what controllers are there, as it was told last
   std::string trouble_;  // told last; empty: all is well
 };
 
