@@ -1,27 +1,15 @@
 #include "core/explain.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "core/context.h"
 #include "core/machine.h"
+#include "core/obstacles.h"
 
 namespace vortex::core {
 namespace {
-
-struct Fitting {
-  std::uint32_t all = 0;
-  std::uint32_t gone = 0;
-  std::uint32_t barred = 0;
-  std::uint32_t full = 0;
-  std::vector<std::string> barred_by;  // one line per worker that takes no work
-  Instant probation_at = kNever;       // when the first of them begins its probation
-};
-
-// "1 task", "2 tasks"
-std::string count_text(std::uint64_t number, std::string_view noun) {
-  return std::to_string(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
-}
 
 Explanation because(WaitReason reason, std::string moves_when,
                     std::vector<std::string> details = {}) {
@@ -60,108 +48,6 @@ Explanation why_waiting(const Run& run, std::uint32_t index) {
   }
   return because(WaitReason::kNeedsOpen, "the tasks it needs end as its trigger rule requires",
                  how_needs_stand(run, index));
-}
-
-std::string why_barred(const Worker& worker) {
-  const std::string name = "'" + worker.info->id.text + "'";
-  if (worker.state == WorkerState::kDraining) return name + " is draining";
-  if (!worker.is_trusted() || worker.lost_pending) return name + " is suspect and may be gone";
-  if (worker.blame == WorkerBlame::kCordoned) {
-    return name + " is cordoned because tasks died abnormally on it; probation follows";
-  }
-  if (worker.cordoned) return name + " is cordoned by an operator";
-  return name + " has not sent a heartbeat yet";
-}
-
-Fitting count_fitting(Context& cx, ClassIx cls) {
-  Fitting out;
-  const Resources& demand = cx.state.ready[cls].requirements.resources;
-  for (std::uint32_t i = 0; i < cx.state.workers.size(); ++i) {
-    const WorkerIx ix{i};
-    if (!cx.state.workers.is_known(ix) || !worker_fits(cx, ix, cls)) continue;
-    const Worker& worker = cx.worker(ix);
-    ++out.all;
-    if (!is_present(worker.state)) {
-      ++out.gone;
-    } else if (!worker.takes_work()) {
-      ++out.barred;
-      out.barred_by.push_back(why_barred(worker));
-      out.probation_at = std::min(out.probation_at, worker.probation_at);
-    } else if (worker.capacity() == 0 || !resources_fit(worker, demand)) {
-      ++out.full;
-    }
-  }
-  return out;
-}
-
-Explanation why_no_worker(Context& cx, ClassIx cls) {
-  const Fitting fitting = count_fitting(cx, cls);
-  const Requirements& need = cx.state.ready[cls].requirements;
-  const std::string counted = count_text(fitting.all, "matching worker") + ": " +
-                              std::to_string(fitting.gone) + " offline, " +
-                              std::to_string(fitting.barred) + " unavailable, " +
-                              std::to_string(fitting.full) + " busy";
-  if (fitting.all == 0) {
-    return because(WaitReason::kNoSuchWorker, "a worker registers for queue '" + need.queue +
-                                                  "' with the required labels, runtime and id");
-  }
-  if (fitting.gone == fitting.all) {
-    return because(WaitReason::kFittingWorkersGone, "one of them comes back", {counted});
-  }
-  if (fitting.gone + fitting.barred == fitting.all) {
-    std::vector<std::string> details{counted};
-    details.insert(details.end(), fitting.barred_by.begin(), fitting.barred_by.end());
-    const bool blamed = fitting.probation_at != kNever;
-    Explanation out = because(WaitReason::kFittingWorkersBarred,
-                              blamed ? "one of them begins its probation or is heard from again"
-                                     : "one of them is uncordoned or heard from again",
-                              std::move(details));
-    if (blamed) out.moves_at = fitting.probation_at;
-    return out;
-  }
-  if (fitting.gone + fitting.barred + fitting.full == fitting.all) {
-    return because(WaitReason::kFittingWorkersFull,
-                   "one of them has a free slot and enough resources", {counted});
-  }
-  return because(WaitReason::kBehindOthers, "it is its turn (by priority, then age)", {counted});
-}
-
-Explanation why_queued(Context& cx, const Task& task, const Queued& queued) {
-  const Run& run = cx.run_of(task);
-  const TaskClass& cls = cx.state.ready[run.nodes[task.node].cls];
-  switch (queued.place) {
-    case Queued::Place::kNowhere: {
-      Explanation out = because(WaitReason::kBackoff, "the delay before its next try is over");
-      out.moves_at = cx.state.clock.term_time(queued.ready_at);
-      return out;
-    }
-    case Queued::Place::kRunParked:
-      return because(WaitReason::kRunPaused, "the run is resumed");
-    case Queued::Place::kNodeParked:
-      return because(WaitReason::kMapAtLimit, "another task of the map ends",
-                     {"max_parallel is " + std::to_string(cx.spec_of(task).map->max_parallel)});
-    case Queued::Place::kReady:
-      break;
-  }
-  if (cx.state.ready[cls.queue].paused) {
-    return because(WaitReason::kQueuePaused, "the queue is resumed",
-                   {"queue '" + cls.requirements.queue + "'"});
-  }
-  Explanation out = why_no_worker(cx, run.nodes[task.node].cls);
-  if (queued.keep_away && out.reason == WaitReason::kBehindOthers) {
-    out.reason = WaitReason::kKeepsAway;
-    out.details.push_back("its last try was on '" + cx.worker(queued.last_worker).info->id.text +
-                          "'");
-    out.moves_when = "another worker has room, or it has waited long enough";
-    out.moves_at = cx.state.clock.term_time(queued.waiting_since + cx.state.policy.keep_away);
-  }
-  if (out.reason == WaitReason::kBehindOthers && on_last_try(cx.state.policy, task)) {
-    out.reason = WaitReason::kLastTryApart;
-    out.details.push_back(count_text(task.counters.crashes, "worker") +
-                          " died while running it; one more and it becomes a dead letter");
-    out.moves_when = "a worker has room and is not running another suspect on its last try";
-  }
-  return out;
 }
 
 Explanation why_held(Context& cx, TaskIx ix) {
@@ -223,7 +109,10 @@ Explanation explain(State& state, TaskId id, Instant now) {
   if (!ix.valid()) return why_unmade(run, id.index);
   const Task& task = state.tasks[ix];
   Explanation out;
-  if (std::holds_alternative<Waiting>(task.phase)) out = why_waiting(run, task.node);
+  if (std::holds_alternative<Waiting>(task.phase)) {
+    out = why_waiting(run, task.node);
+    if (run.paused) out.details.emplace_back("its run is paused");
+  }
   if (const auto* queued = std::get_if<Queued>(&task.phase)) out = why_queued(cx, task, *queued);
   if (task.grant() != nullptr) out = why_held(cx, ix);
   if (std::holds_alternative<Final>(task.phase)) {
@@ -247,6 +136,7 @@ std::string_view to_text(WaitReason reason) {
                                          "queue_paused",
                                          "map_at_limit",
                                          "no_such_worker",
+                                         "resources_nowhere",
                                          "fitting_workers_gone",
                                          "fitting_workers_barred",
                                          "fitting_workers_full",
@@ -257,6 +147,79 @@ std::string_view to_text(WaitReason reason) {
                                          "running",
                                          "stopping"};
   return kTexts[static_cast<std::size_t>(reason)];
+}
+
+namespace {
+
+constexpr std::uint32_t kTasksLookedAt = 20'000;
+constexpr std::uint32_t kClassesLookedAt = 64;
+constexpr std::size_t kStandstillsMax = 8;
+
+// What passes by itself is no standstill.
+void add_standstill(Context& cx, TaskIx ix, std::uint64_t tasks, std::vector<Standstill>& out) {
+  const Task& task = cx.task(ix);
+  const auto* queued = std::get_if<Queued>(&task.phase);
+  if (queued == nullptr) return;
+  Explanation why = why_queued(cx, task, *queued);
+  if (!why.obstacles.front().permanent) return;
+  why.state = TaskState::kQueued;
+  out.push_back({tasks, cx.id_of(task), std::move(why)});
+}
+
+std::vector<Standstill> standstills_of(Context& cx, const Run& run) {
+  struct Kind {
+    ClassIx cls;
+    Queued::Place place = Queued::Place::kNowhere;
+    TaskIx first;
+    std::uint64_t tasks = 0;
+  };
+  std::vector<Kind> kinds;
+  const std::size_t end = std::min<std::size_t>(run.tasks.size(), kTasksLookedAt);
+  for (std::size_t i = 0; i < end; ++i) {
+    if (!run.tasks[i].valid()) continue;
+    const Task& task = cx.task(run.tasks[i]);
+    const auto* queued = std::get_if<Queued>(&task.phase);
+    if (queued == nullptr) continue;
+    const ClassIx cls = run.nodes[task.node].cls;
+    const auto same = [&](const Kind& kind) {
+      return kind.cls == cls && kind.place == queued->place;
+    };
+    auto kind = std::ranges::find_if(kinds, same);
+    if (kind == kinds.end() && kinds.size() == kStandstillsMax) continue;
+    if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {cls, queued->place, run.tasks[i]});
+    ++kind->tasks;
+  }
+  std::vector<Standstill> out;
+  for (const Kind& kind : kinds) add_standstill(cx, kind.first, kind.tasks, out);
+  return out;
+}
+
+std::vector<Standstill> standstills_of_queues(Context& cx) {
+  std::vector<Standstill> out;
+  std::uint32_t looked = 0;
+  for (std::uint32_t i = 0; i < cx.state.ready.classes(); ++i) {
+    const ClassIx ix{i};
+    const TaskClass& cls = cx.state.ready[ix];
+    if (cls.users == 0 || cls.ready == 0) continue;
+    if (++looked > kClassesLookedAt || out.size() == kStandstillsMax) break;
+    if (!cx.state.ready[cls.queue].paused && has_way_on(cx, ix)) continue;
+    add_standstill(cx, cls.lists.front().tasks.head, cls.ready, out);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Standstill> standstills(State& state, std::optional<RunId> id, Instant now) {
+  Context cx(state, now);
+  std::vector<Standstill> out;
+  if (!id) {
+    out = standstills_of_queues(cx);
+  } else if (const RunIx run = state.runs.find(*id); run.valid()) {
+    out = standstills_of(cx, state.runs[run]);
+  }
+  std::ranges::stable_sort(out, std::greater{}, &Standstill::tasks);
+  return out;
 }
 
 namespace {

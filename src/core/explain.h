@@ -2,7 +2,9 @@
 // Why a task is where it is, and what would move it. For any task of a live run, at any time.
 //
 // The reason is a closed list that programs can act on; `details` are the facts behind it and
-// `moves_when` the next thing that changes it, as short sentences for people.
+// `moves_when` the next thing that changes it, as short sentences for people. `obstacles` names
+// everything that keeps a queued task from running, not just the first thing; those that stay
+// until somebody acts come first.
 
 #include <cstdint>
 #include <optional>
@@ -27,7 +29,8 @@ enum class WaitReason : std::uint8_t {
   kRunPaused,
   kQueuePaused,
   kMapAtLimit,
-  kNoSuchWorker,  // no worker, present or not, fits its requirements
+  kNoSuchWorker,      // no worker, present or not, fits its requirements
+  kResourcesNowhere,  // some do, but none has as much as it needs even when idle
   kFittingWorkersGone,
   kFittingWorkersBarred,  // cordoned, suspect or draining
   kFittingWorkersFull,
@@ -39,18 +42,46 @@ enum class WaitReason : std::uint8_t {
   kStopping,
 };
 
+// One of the things that keep a task from running.
+struct Obstacle {
+  WaitReason reason = WaitReason::kUnknownTask;
+  bool permanent = false;  // stays until somebody acts
+  std::string what;        // "queue 'gpu' is paused"
+  std::string action;      // what a user can do about it; empty: nothing but wait
+};
+
+// Why one worker does not run it right now.
+struct WorkerObstacle {
+  WorkerId worker;
+  std::string why;  // "lacks the label gpu=a100"
+};
+
 struct Explanation {
   WaitReason reason = WaitReason::kUnknownTask;
   TaskState state = TaskState::kWaiting;
   std::vector<std::string> details;
   std::string moves_when;
-  std::optional<Instant> moves_at;  // when the time is known
+  std::optional<Instant> moves_at;      // when the time is known
+  std::vector<Obstacle> obstacles;      // permanent ones first; empty: none, or it is not queued
+  std::vector<WorkerObstacle> workers;  // the nearest to running it first; not all of many
+  std::uint32_t workers_unnamed = 0;    // how many more there are
 };
 
 // Not const: asking which workers fit fills a cache of the answer.
 Explanation explain(State& state, TaskId id, Instant now);
 
 std::string_view to_text(WaitReason reason);
+
+// Tasks that wait for the same thing, and do so until somebody acts.
+struct Standstill {
+  std::uint64_t tasks = 0;  // of this kind that were seen
+  TaskId example;
+  Explanation why;
+};
+
+// What does not move by itself, the most tasks first: of one run, or with no run of all queues.
+// Looks at a bounded number of tasks, so it may be asked often.
+std::vector<Standstill> standstills(State& state, std::optional<RunId> run, Instant now);
 
 // How much waits in each queue and how much of it is on workers, from memory: no scan over tasks.
 // Costs one look per class of requirements and per held task; changes nothing.

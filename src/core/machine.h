@@ -329,6 +329,8 @@ void release_slot(Context& cx, TaskIx ix);
 
 // Whether what is left of the worker's resources covers the demand.
 bool resources_fit(const Worker& worker, const Resources& demand);
+// The same if it held nothing.
+bool is_large_enough(const Worker& worker, const Resources& demand);
 
 // Is there a worker other than `last` that is fit for this task and takes work?
 bool another_could_take(Context& cx, const Task& task, WorkerIx last);

@@ -112,8 +112,7 @@ bool any_other_fits(Context& cx, ClassIx cls, WorkerIx last) {
   for (std::uint32_t i = 0; i < cx.state.workers.size(); ++i) {
     const WorkerIx ix{i};
     if (ix == last || !cx.worker(ix).takes_work()) continue;
-    if (worker_fits(cx, ix, cls) && fits_into(cx.worker(ix).info->resources, {}, demand))
-      return true;
+    if (worker_fits(cx, ix, cls) && is_large_enough(cx.worker(ix), demand)) return true;
   }
   return false;
 }
@@ -200,6 +199,10 @@ void release_slot(Context& cx, TaskIx ix) {
 
 bool resources_fit(const Worker& worker, const Resources& demand) {
   return fits_into(worker.info->resources, worker.used, demand);
+}
+
+bool is_large_enough(const Worker& worker, const Resources& demand) {
+  return fits_into(worker.info->resources, {}, demand);
 }
 
 bool worker_fits(Context& cx, WorkerIx ix, ClassIx cls) {

@@ -1,0 +1,23 @@
+#pragma once
+// What keeps a queued task from running: every obstacle at once, and every worker's own reason.
+//
+// A task can be held up by several things at a time (a paused run, a map at its limit, a cordoned
+// worker), and whoever removes only the one that was named would wait for nothing. Obstacles that
+// stay until somebody acts come before those that pass by themselves. Looks at each known worker
+// once; changes nothing.
+
+#include "core/context.h"
+#include "core/explain.h"
+#include "core/state/task.h"
+
+namespace vortex::core {
+
+Explanation why_queued(Context& cx, const Task& task, const Queued& queued);
+
+// Some worker runs tasks of this class now or will after those that it holds.
+bool has_way_on(Context& cx, ClassIx cls);
+
+// "1 task", "2 tasks"
+std::string count_text(std::uint64_t number, std::string_view noun);
+
+}  // namespace vortex::core
