@@ -165,6 +165,9 @@ class Backend {
   virtual boost::asio::awaitable<Delivery> try_webhook(WebhookRow webhook) = 0;
 
   virtual boost::asio::awaitable<Asked<core::Explanation>> explain(TaskId task) = 0;
+  // What does not move until somebody acts, in one run or in all queues.
+  using Standstills = std::vector<core::Standstill>;
+  virtual boost::asio::awaitable<Asked<Standstills>> standstills(std::optional<RunId> run) = 0;
   virtual boost::asio::awaitable<Asked<std::vector<QueueDepth>>> queues() = 0;
 
   // Checks the whole state now, in slices; answers when that is done.

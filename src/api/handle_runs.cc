@@ -203,6 +203,23 @@ Handled list_runs(Call& call) {
 
 Handled get_run(Call& call) { co_return co_await answer_run(call, call.run()); }
 
+Handled explain_run(Call& call) {
+  const RunId id = call.run();
+  auto run = co_await fetch(call.backend, [id](store::Reader& reader) { return reader.run(id); });
+  if (!run) co_return std::unexpected(std::move(run.error()));
+  if (!*run) co_return std::unexpected(trouble(Code::kNoSuchRun, to_text(id)));
+  auto standstills = co_await call.backend.standstills(id);
+  if (!standstills) co_return std::unexpected(from_unserved(standstills.error()));
+  const TaskCounts& counts = (*run)->made;
+  const auto of = [&](TaskState state) { return counts[number_of(state)]; };
+  co_return json_answer(object_json([&](JsonWriter& json) {
+    json.begin_object().field("run", to_text(id)).field("state", to_text((*run)->state));
+    json.field("held", of(TaskState::kScheduled) + of(TaskState::kRunning)).key("standstills");
+    write_standstills(json, *standstills);
+    json.end_object();
+  }));
+}
+
 Handled cancel_run(Call& call) {
   core::Command command = core::CancelRun{{}, call.run()};
   co_return co_await act_on_run(call, std::move(command));

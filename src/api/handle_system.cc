@@ -173,6 +173,7 @@ struct StatusParts {
   const Overview& overview;
   const Health& health;
   const std::vector<QueueDepth>& queues;
+  const std::vector<core::Standstill>& standstills;
   Instant now;
 };
 
@@ -193,7 +194,9 @@ void write_status(JsonWriter& json, const StatusParts& parts) {
   json.field("dead_letters", parts.overview.totals.open_dead_letters);
   json.key("queues").begin_array();
   for (const QueueDepth& queue : parts.queues) write_queue(json, queue);
-  json.end_array().end_object();
+  json.end_array().key("standstills");
+  write_standstills(json, parts.standstills);
+  json.end_object();
 }
 
 void write_setting(JsonWriter& json, const EffectiveSetting& setting) {
@@ -273,8 +276,10 @@ Handled get_status(Call& call) {
   Asked<std::vector<QueueDepth>> queues = co_await call.backend.queues();
   // A controller that does not lead still has a status to show.
   if (!queues) queues = std::vector<QueueDepth>{};
+  auto standstills = co_await call.backend.standstills({});
+  if (!standstills) standstills = Backend::Standstills{};
   const Health health = call.backend.health();
-  const StatusParts parts{*overview, health, *queues, now};
+  const StatusParts parts{*overview, health, *queues, *standstills, now};
   co_return json_answer(object_json([&](JsonWriter& json) { write_status(json, parts); }));
 }
 

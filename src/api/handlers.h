@@ -32,6 +32,7 @@ Handled submit_named_run(Call& call);
 // handle_runs.cc
 Handled list_runs(Call& call);
 Handled get_run(Call& call);
+Handled explain_run(Call& call);
 Handled cancel_run(Call& call);
 Handled pause_run(Call& call);
 Handled resume_run(Call& call);

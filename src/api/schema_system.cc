@@ -109,6 +109,9 @@ constexpr Field kStatus[] = {
     integer("requeued_last_hour", "tasks reclaimed from lost workers"),
     integer("dead_letters", "number of open dead letters"),
     list("queues", "Queue", "empty if this controller is not the leader"),
+    list("standstills", "Standstill",
+         "ready tasks that no worker will run until somebody acts; empty if this controller is "
+         "not the leader"),
 };
 
 constexpr Field kTiming[] = {

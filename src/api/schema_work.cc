@@ -63,6 +63,13 @@ constexpr Field kSubmitNamed[] = {
     optional(any("params", "an object")),
     optional(text_map("labels", "labels for finding it")),
 };
+constexpr Field kRunExplanation[] = {
+    text("run", "id of the run"),
+    one_of("state", words_of<RunState>(), "state of the run"),
+    integer("held", "tasks that are on workers"),
+    list("standstills", "Standstill",
+         "what does not move until somebody acts, the most tasks first; empty: nothing"),
+};
 
 }  // namespace
 
@@ -85,6 +92,10 @@ std::span<const Schema> work_schemas() {
       {"AttemptList", "All attempts at a task.", kAttemptList},
       {"Log", "A part of the output of an attempt.", kLog},
       {"Explanation", "The state of a task and what it is waiting for.", fields::explanation()},
+      {"Obstacle", "One of the things that keep a task from running.", fields::obstacle()},
+      {"WorkerObstacle", "Why one worker does not run a task.", fields::worker_obstacle()},
+      {"Standstill", "Tasks that do not move until somebody acts.", fields::standstill()},
+      {"RunExplanation", "Why a run does not move.", kRunExplanation},
       {"CheckpointUpload", "An accepted checkpoint upload.", kCheckpointUpload},
       {"Fence", "The attempt still holds its task.", kFence},
       {"DeadLetter", "A task that was given up.", fields::dead_letter()},

@@ -154,6 +154,58 @@ const Shape<AttemptRow>& attempt_shape() {
   return shape;
 }
 
+const Shape<core::Obstacle>& obstacle_shape() {
+  using O = core::Obstacle;
+  static const auto shape =
+      Shape<O>()
+          .shows<[](const O& o) { return core::to_text(o.reason); }>(
+              "reason", "one word that programs can act on")
+          .shows<&O::permanent>("permanent", "stays until somebody acts")
+          .shows<&O::what>("what", "the obstacle in a sentence")
+          .shows<&O::action>("action", "what to do about it; empty: nothing but wait");
+  return shape;
+}
+
+const Shape<core::WorkerObstacle>& worker_obstacle_shape() {
+  using W = core::WorkerObstacle;
+  static const auto shape = Shape<W>()
+                                .shows<&W::worker>("worker", "id of the worker")
+                                .shows<&W::why>("why", "why it does not run the task right now");
+  return shape;
+}
+
+void write_obstacles(JsonWriter& json, const core::Explanation& why) {
+  json.begin_array();
+  for (const core::Obstacle& obstacle : why.obstacles) obstacle_shape().write(json, obstacle);
+  json.end_array();
+}
+
+void write_worker_obstacles(JsonWriter& json, const core::Explanation& why) {
+  json.begin_array();
+  for (const core::WorkerObstacle& one : why.workers) worker_obstacle_shape().write(json, one);
+  json.end_array();
+}
+
+constexpr Field kObstacles =
+    list("obstacles", "Obstacle",
+         "everything that keeps a queued task from running, permanent obstacles first");
+constexpr Field kWorkerObstacles =
+    list("workers", "WorkerObstacle", "each worker's own reason, the nearest to running it first");
+
+const Shape<core::Standstill>& standstill_shape() {
+  using S = core::Standstill;
+  static const auto shape =
+      Shape<S>()
+          .shows<&S::tasks>("tasks", "how many tasks of this kind were seen")
+          .shows<&S::example>("example", "id of one of them")
+          .shows(kObstacles, [](JsonWriter& json, const S& s) { write_obstacles(json, s.why); })
+          .shows(kWorkerObstacles,
+                 [](JsonWriter& json, const S& s) { write_worker_obstacles(json, s.why); })
+          .shows<[](const S& s) { return s.why.workers_unnamed; }>(
+              "workers_unnamed", "how many more workers there are");
+  return shape;
+}
+
 struct ExplanationShown {
   TaskId task;
   const core::Explanation& what;
@@ -171,7 +223,12 @@ const Shape<ExplanationShown>& explanation_shape() {
           .shows<[](const E& e) { return e.what.moves_when; }>("moves_when",
                                                                "what would change its state")
           .shows<[](const E& e) { return e.what.moves_at; }>("moves_at",
-                                                             "when, if the time is known");
+                                                             "when, if the time is known")
+          .shows(kObstacles, [](JsonWriter& json, const E& e) { write_obstacles(json, e.what); })
+          .shows(kWorkerObstacles,
+                 [](JsonWriter& json, const E& e) { write_worker_obstacles(json, e.what); })
+          .shows<[](const E& e) { return e.what.workers_unnamed; }>(
+              "workers_unnamed", "how many more workers there are");
   return shape;
 }
 
@@ -210,6 +267,9 @@ Fields task() { return task_shape().fields(); }
 Fields task_detail() { return task_detail_shape().fields(); }
 Fields attempt() { return attempt_shape().fields(); }
 Fields explanation() { return explanation_shape().fields(); }
+Fields obstacle() { return obstacle_shape().fields(); }
+Fields worker_obstacle() { return worker_obstacle_shape().fields(); }
+Fields standstill() { return standstill_shape().fields(); }
 Fields dead_letter() { return dead_letter_shape().fields(); }
 Fields recovery() { return recovery_shape().fields(); }
 Fields recovery_item() { return recovery_item_shape().fields(); }
@@ -282,6 +342,12 @@ void write_open_attempt(JsonWriter& json, const TaskRow& task) {
 
 void write_explanation(JsonWriter& json, TaskId task, const core::Explanation& explanation) {
   explanation_shape().write(json, {task, explanation});
+}
+
+void write_standstills(JsonWriter& json, const std::vector<core::Standstill>& all) {
+  json.begin_array();
+  for (const core::Standstill& one : all) standstill_shape().write(json, one);
+  json.end_array();
 }
 
 void write_dead_letter(JsonWriter& json, const DeadLetterView& letter) {

@@ -52,6 +52,7 @@ void write_attempt(JsonWriter& json, const AttemptRow& row);
 // The attempt that a task is in now, which has no row yet.
 void write_open_attempt(JsonWriter& json, const TaskRow& row);
 void write_explanation(JsonWriter& json, TaskId task, const core::Explanation& explanation);
+void write_standstills(JsonWriter& json, const std::vector<core::Standstill>& all);
 void write_dead_letter(JsonWriter& json, const store::DeadLetterView& letter);
 void write_recovery_fields(JsonWriter& json, const RecoveryRow& row);
 void write_recovery_item(JsonWriter& json, const RecoveryItemRow& row);
@@ -91,6 +92,9 @@ Fields task();
 Fields task_detail();  // on top of those of a task
 Fields attempt();
 Fields explanation();
+Fields obstacle();
+Fields worker_obstacle();
+Fields standstill();
 Fields dead_letter();
 Fields recovery();
 Fields recovery_item();

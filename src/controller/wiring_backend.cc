@@ -169,6 +169,12 @@ asio::awaitable<api::Asked<core::Explanation>> Wiring::explain(TaskId task) {
       [task](core::State& state, Instant at) { return core::explain(state, task, at); });
 }
 
+asio::awaitable<api::Asked<api::Backend::Standstills>> Wiring::standstills(
+    std::optional<RunId> run) {
+  return look<Standstills>(
+      [run](core::State& state, Instant at) { return core::standstills(state, run, at); });
+}
+
 asio::awaitable<api::Asked<std::vector<api::QueueDepth>>> Wiring::queues() {
   return look<std::vector<api::QueueDepth>>(
       [](core::State& state, Instant) { return core::queue_depths(state); });

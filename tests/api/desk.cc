@@ -164,6 +164,11 @@ asio::awaitable<Asked<core::Explanation>> Desk::explain(TaskId task) {
   co_return core::explain(*state, task, clock);
 }
 
+asio::awaitable<Asked<Backend::Standstills>> Desk::standstills(std::optional<RunId> run) {
+  if (unserved) co_return std::unexpected(*unserved);
+  co_return core::standstills(*state, run, clock);
+}
+
 asio::awaitable<Asked<std::vector<QueueDepth>>> Desk::queues() {
   if (unserved) co_return std::unexpected(*unserved);
   co_return core::queue_depths(*state);

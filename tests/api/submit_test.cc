@@ -147,6 +147,25 @@ TEST(Runs, APausedOneHandsOutNothingAndSaysWhy) {
   EXPECT_EQ(take(client, worker).task, run + "-L0-0");
 }
 
+TEST(Runs, OneThatDoesNotMoveSaysWhyUnaskedForEveryTask) {
+  Client client;
+  join(client, "w1");
+  const std::string run =
+      submit(client, R"({"name":"g","tasks":{"a":{"run":["true"],"queue":"gpu"},)"
+                     R"("b":{"run":["true"],"queue":"gpu"}}})");
+  const Answer why = client.get("/api/runs/" + run + "/explain");
+  EXPECT_EQ(why.number("/held"), 0);
+  EXPECT_EQ(why.number("/standstills/0/tasks"), 2);
+  EXPECT_EQ(why.text("/standstills/0/obstacles/0/what"), "no worker serves queue 'gpu'");
+  EXPECT_EQ(why.text("/standstills/0/obstacles/0/action"), "vortex worker --queue gpu");
+  EXPECT_EQ(why.text("/standstills/0/workers/0/why"),
+            "does not serve queue 'gpu' (serves default)");
+  EXPECT_EQ(client.get("/api/status").number("/standstills/0/tasks"), 2);
+  EXPECT_EQ(client.get("/api/runs/r77/explain").code(), "VX-RUN-001");
+  client.post("/api/runs/" + run + "/cancel");
+  EXPECT_TRUE(client.get("/api/runs/" + run + "/explain").at("/standstills").as_array().empty());
+}
+
 TEST(Submit, BeyondAQuotaIs429WithWhatIsUsedUpAndWhenToComeBack) {
   Client client;
   client.desk.state->policy.quota.runs = 1;

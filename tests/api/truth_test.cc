@@ -67,7 +67,7 @@ void walk_leases(Client& client) {
 
 void walk_runs(Client& client) {
   const std::string run = submit(client, map_dag("m", 2));
-  for (const char* part : {"", "/tasks", "/dag", "/events"}) {
+  for (const char* part : {"", "/tasks", "/dag", "/explain", "/events"}) {
     EXPECT_EQ(client.get(fmt::format("/api/runs/{}{}", run, part)).status, 200) << part;
   }
   client.get("/api/runs");
