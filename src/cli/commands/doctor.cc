@@ -26,6 +26,7 @@
 #include "cli/context.h"
 #include "cli/screen/human.h"
 #include "cli/screen/json_view.h"
+#include "cli/screen/life.h"
 #include "cli/screen/listing.h"
 #include "worker/cgroup.h"
 #include "worker/spawn_worker.h"
@@ -369,6 +370,19 @@ std::optional<Check> check_sealing(ApiClient& api) {
                ""};
 }
 
+// Tasks that no worker will run until somebody acts, each kind as a check of its own.
+void check_standstills(ApiClient& api, Checks& checks) {
+  const auto status = api.get("/api/status");
+  if (!status) return;  // said by the check of the clock
+  const auto& all = list_at(status->object(), "standstills");
+  if (all.empty()) checks.push_back({"tasks", Mark::kOk, "nothing waits for somebody to act", ""});
+  for (const auto& item : all) {
+    if (!item.is_object()) continue;
+    const Remedy remedy = remedy_of(item.get_object());
+    checks.push_back({"tasks", Mark::kWarn, remedy.found, remedy.fix});
+  }
+}
+
 }  // namespace
 
 Checks check_servers(const Context& context) {
@@ -388,6 +402,7 @@ Checks check_servers(const Context& context) {
       checks.push_back(check_version(health->object()));
       checks.push_back(check_tls(health->object()));
       checks.push_back(check_clock(**api));
+      check_standstills(**api, checks);
       if (auto sealed = check_sealing(**api)) checks.push_back(*std::move(sealed));
     }
     (*api)->try_next_server();

@@ -16,6 +16,7 @@
 #include "cli/commands/commands.h"
 #include "cli/screen/human.h"
 #include "cli/screen/json_view.h"
+#include "cli/screen/life.h"
 #include "cli/screen/listing.h"
 
 namespace vortex::cli {
@@ -121,6 +122,8 @@ ExitCode status(const Context& context) {
   std::string text = status_text(answer->object(), look);
   const std::string queues = queues_text(answer->object(), look);
   if (!queues.empty()) text += "\n" + queues;
+  const std::string stuck = standstills_text(list_at(answer->object(), "standstills"));
+  if (!stuck.empty()) text += "\n" + paint("NOT MOVING", Tone::kWarn, look) + "\n" + stuck + "\n";
   return show_one(context, answer->json, {text_at(answer->object(), "id"), text});
 }
 

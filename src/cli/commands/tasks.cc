@@ -1,6 +1,7 @@
 // vortex tasks: the tasks of runs, why they are where they are, and what can be done to them.
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -150,6 +151,23 @@ ExitCode show_task(const Context& context, const std::string& text) {
   return show_one(context, task->json, {*id, shown});
 }
 
+// What to do about each obstacle, and what every worker says.
+void add_remedies(Record& record, const object& why) {
+  std::string name = "try";
+  for (const auto& item : list_at(why, "obstacles")) {
+    const std::string action = item.is_object() ? text_at(item.get_object(), "action") : "";
+    if (!action.empty()) record.add(std::exchange(name, ""), action);
+  }
+  name = "workers";
+  for (const auto& item : list_at(why, "workers")) {
+    if (!item.is_object()) continue;
+    const object& one = item.get_object();
+    record.add(std::exchange(name, ""), text_at(one, "worker") + " " + text_at(one, "why"));
+  }
+  const std::int64_t more = number_at(why, "workers_unnamed");
+  if (more > 0) record.add("", fmt::format("and {} more", more));
+}
+
 ExitCode explain(const Context& context, const std::string& text) {
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
@@ -166,6 +184,7 @@ ExitCode explain(const Context& context, const std::string& text) {
   for (const auto& detail : list_at(o, "details")) record.add("", text_of(detail));
   record.add("changes when", text_at(o, "moves_when"));
   if (time_at(o, "moves_at")) record.add("at", time_cell(o, "moves_at", look).text);
+  add_remedies(record, o);
   return show_one(context, why->json, {*id, record.text(look)});
 }
 

@@ -266,6 +266,19 @@ std::string ProgressScreen::bars(const ProgressModel& model, Instant now) {
                        counted(groups.size() - shown.size(), "more group"), all.ended(), all.total);
     ++drawn_;
   }
+  return out + life(size);
+}
+
+std::string ProgressScreen::life(const ScreenSize& size) {
+  constexpr std::size_t kIndent = 2;
+  std::string out;
+  for (const std::string& line : life_) {
+    if (drawn_ + kRowsKept >= size.rows) break;
+    const std::string cut = cut_to_width(line, size.columns > kIndent ? size.columns - kIndent : 1,
+                                         look_.utf8 ? Ellipsis::kUnicode : Ellipsis::kAscii);
+    out += std::string(kIndent, ' ') + paint(cut, Tone::kDim, look_) + "\n";
+    ++drawn_;
+  }
   return out;
 }
 
@@ -294,6 +307,7 @@ void ProgressScreen::finish(const ProgressModel& model, Instant now) {
     }
     return;
   }
+  life_.clear();
   draw(model, now);
 }
 

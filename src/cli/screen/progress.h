@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/json.hpp>
@@ -123,6 +124,9 @@ class ProgressScreen {
   static ProgressScreen for_context(const Context& context);
 
   void draw(const ProgressModel& model, Instant now);
+  // Lines under the bars, from the next picture on; elsewhere they are not shown.
+  void set_life(std::vector<std::string> lines) { life_ = std::move(lines); }
+  bool shows_life() const { return kind_ == Kind::kBars; }
   void note(const std::string& text);
   // The last picture, which stays.
   void finish(const ProgressModel& model, Instant now);
@@ -130,12 +134,14 @@ class ProgressScreen {
 
  private:
   std::string bars(const ProgressModel& model, Instant now);
+  std::string life(const ScreenSize& size);
   void clear();
 
   Kind kind_;
   Look look_;
   std::size_t drawn_ = 0;  // lines that stand on the screen
   std::vector<Pace> paces_;
+  std::vector<std::string> life_;
   ProgressLines lines_;
 };
 

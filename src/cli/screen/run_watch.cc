@@ -123,6 +123,8 @@ namespace asio = boost::asio;
 constexpr Duration kDrawEvery = millis(100);
 constexpr Duration kReadEvery = seconds(2);
 constexpr Duration kReadSoon = millis(50);
+constexpr Duration kLifeEvery = seconds(1);
+constexpr std::size_t kRunningShown = 5;
 constexpr std::int64_t kReadShare = 20;  // reading takes at most this part of the time
 
 std::chrono::microseconds to_chrono(Duration d) { return std::chrono::microseconds(d.us); }
@@ -149,6 +151,7 @@ RunWatch::RunWatch(ApiClient& api, ProgressScreen& screen, std::string run, Dura
       limit_(limit),
       next_read_(api.io()),
       next_draw_(api.io()),
+      next_life_(api.io()),
       end_of_time_(api.io()),
       signals_(api.io(), SIGINT, SIGTERM) {}
 
@@ -157,6 +160,7 @@ ExitCode RunWatch::watch(ProgressModel& model) {
   feed.target = fmt::format("/api/runs/{}/events", escaped(run_));
   feed.on_event = [this, &model](const boost::json::object& event) {
     model.apply(event);
+    if (const auto lost = lost_tasks_.see(event, model.plan())) screen_.note(*lost);
     if (text_at(event, "event") == "run_complete") {
       read_again_ = true;
       next_read_.cancel();
@@ -175,6 +179,7 @@ ExitCode RunWatch::watch(ProgressModel& model) {
   asio::co_spawn(api_.io(), read_on(model), asio::detached);
   asio::co_spawn(api_.io(), listen(), asio::detached);
   asio::co_spawn(api_.io(), draw_on(model), asio::detached);
+  asio::co_spawn(api_.io(), live_on(model), asio::detached);
   asio::co_spawn(api_.io(), heed_signals(), asio::detached);
   if (limit_.us > 0) asio::co_spawn(api_.io(), heed_limit(limit_), asio::detached);
   api_.io().restart();
@@ -188,6 +193,7 @@ void RunWatch::stop(ExitCode code) {
   follower_->stop();
   next_read_.cancel();
   next_draw_.cancel();
+  next_life_.cancel();
   end_of_time_.cancel();
   signals_.cancel();
 }
@@ -222,6 +228,45 @@ asio::awaitable<void> RunWatch::draw_on(ProgressModel& model) {
     screen_.draw(model, wall_clock_now());
     co_await wait_on(next_draw_, kDrawEvery);
   }
+}
+
+asio::awaitable<void> RunWatch::live_on(const ProgressModel& model) {
+  while (!over_) {
+    co_await wait_on(next_life_, kLifeEvery);
+    if (over_ || lost_) continue;
+    co_await read_standstills();
+    if (!over_ && screen_.shows_life()) co_await read_life(model.plan());
+  }
+}
+
+// What does not move until somebody acts is told unasked, once for as long as it stays the same.
+asio::awaitable<void> RunWatch::read_standstills() {
+  ApiRequest request;
+  request.target = fmt::format("/api/runs/{}/explain", escaped(run_));
+  const ApiResult answer = co_await api_.send(std::move(request));
+  if (!answer || over_) co_return;
+  std::string now = standstills_text(list_at(answer->object(), "standstills"));
+  if (now == standstill_) co_return;
+  if (!now.empty()) screen_.note(now);
+  standstill_ = std::move(now);
+}
+
+asio::awaitable<void> RunWatch::read_life(const DagPlan& plan) {
+  const QueryItems running{{"state", "Running"}, {"limit", std::to_string(kRunningShown)}};
+  ApiRequest request;
+  request.target = with_query(fmt::format("/api/runs/{}/tasks", escaped(run_)), running);
+  const ApiResult tasks = co_await api_.send(std::move(request));
+  if (!tasks) co_return;
+  std::vector<std::string> lines;
+  for (const auto& item : list_at(tasks->object(), "tasks")) {
+    if (!item.is_object() || over_) continue;
+    const object& task = item.get_object();
+    ApiRequest tail;
+    tail.target = fmt::format("/api/tasks/{}/logs?tail=400", escaped(text_at(task, "id")));
+    const ApiResult output = co_await api_.send(std::move(tail));
+    lines.push_back(running_line(task, plan, output ? output->text : "", wall_clock_now()));
+  }
+  screen_.set_life(std::move(lines));
 }
 
 asio::awaitable<void> RunWatch::heed_signals() {

@@ -18,6 +18,7 @@
 #include "base/time.h"
 #include "cli/client/api_client.h"
 #include "cli/client/follow.h"
+#include "cli/screen/life.h"
 #include "cli/screen/progress.h"
 #include "cli/screen/terminal.h"
 #include "model/plan.h"
@@ -56,6 +57,9 @@ class RunWatch {
   boost::asio::awaitable<bool> read_tasks(ProgressModel& model);
   boost::asio::awaitable<void> listen();
   boost::asio::awaitable<void> draw_on(ProgressModel& model);
+  boost::asio::awaitable<void> live_on(const ProgressModel& model);
+  boost::asio::awaitable<void> read_life(const DagPlan& plan);
+  boost::asio::awaitable<void> read_standstills();
   boost::asio::awaitable<void> heed_signals();
   boost::asio::awaitable<void> heed_limit(Duration limit);
   void stop(ExitCode code);
@@ -71,9 +75,12 @@ class RunWatch {
   std::unique_ptr<Follower> follower_;
   boost::asio::steady_timer next_read_;
   boost::asio::steady_timer next_draw_;
+  boost::asio::steady_timer next_life_;
   boost::asio::steady_timer end_of_time_;
   boost::asio::signal_set signals_;
   ExitCode code_ = ExitCode::kOk;
+  LostTasks lost_tasks_;
+  std::string standstill_;  // as it was told last; empty: everything moves
   bool over_ = false;
   bool lost_ = false;       // the controller is gone right now
   bool read_again_ = true;  // something happened that only a read can tell
