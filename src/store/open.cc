@@ -11,8 +11,11 @@ Result<std::unique_ptr<Store>> open_store(const DatabaseSettings& settings,
   const LogLimits logs{.head_bytes = std::uint64_t{settings.log_head_kib} << 10U,
                        .tail_bytes = std::uint64_t{settings.log_tail_kib} << 10U};
   if (!settings.url.empty()) {
-    return open_postgres(
-        {.url = settings.url, .logs = logs, .io_timeout = settings.io_timeout, .wall_clock = {}});
+    PostgresOptions options;
+    options.url = settings.url;
+    options.logs = logs;
+    options.io_timeout = settings.io_timeout;
+    return open_postgres(options);
   }
   SqliteOptions options;
   options.path = settings.path;

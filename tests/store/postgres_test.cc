@@ -4,13 +4,14 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include "store/postgres/connection.h"
 #include "store/postgres/escape.h"
-#include "store/record_sql.h"
+#include "store/upkeep.h"
 #include "tests/store/bed.h"
 #include "tests/store/rows.h"
 #include "tests/support/postgres/postgres_cluster.h"
@@ -31,8 +32,11 @@ class PostgresTest : public ::testing::Test {
 
   std::unique_ptr<Store> open(Duration io_timeout = seconds(30)) { return open(url, io_timeout); }
   std::unique_ptr<Store> open(const std::string& at, Duration io_timeout) {
-    auto opened =
-        open_postgres({.url = at, .logs = kSmallLogs, .io_timeout = io_timeout, .wall_clock = {}});
+    auto opened = open_postgres({.url = at,
+                                 .logs = kSmallLogs,
+                                 .io_timeout = io_timeout,
+                                 .wall_clock = {},
+                                 .takes_copies = false});
     if (!opened) throw std::runtime_error(opened.error().detail);
     return *std::move(opened);
   }
@@ -249,22 +253,83 @@ TEST_F(PostgresTest, ControllersThatStartTogetherMigrateOnce) {
 TEST_F(PostgresTest, NewerLayoutAndTablesOfOthersAreRefused) {
   open();
   ask("INSERT INTO " + schema() + ".vortex_layout (version) VALUES (100000)");
-  auto refused = open_postgres({.url = url, .logs = {}, .wall_clock = {}});
+  auto refused = open_postgres({.url = url, .logs = {}, .wall_clock = {}, .takes_copies = false});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().fault, Fault::kNewer) << refused.error().detail;
   url = cluster.new_schema();
   ask("CREATE TABLE " + schema() + ".task_instances (a int)");
-  refused = open_postgres({.url = url, .logs = {}, .wall_clock = {}});
+  refused = open_postgres({.url = url, .logs = {}, .wall_clock = {}, .takes_copies = false});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().fault, Fault::kDamaged) << refused.error().detail;
 }
 
 TEST_F(PostgresTest, WrongAddressesAreSaidToBeWrong) {
   for (const std::string bad : {"nonsense", "postgresql://127.0.0.1:1/x", "host=/nowhere"}) {
-    const auto refused = open_postgres({.url = bad, .logs = {}, .wall_clock = {}});
+    const auto refused =
+        open_postgres({.url = bad, .logs = {}, .wall_clock = {}, .takes_copies = false});
     ASSERT_FALSE(refused) << bad;
     EXPECT_FALSE(refused.error().detail.empty());
   }
+}
+
+// The operators' queries, as they are printed, in psql.
+TEST_F(PostgresTest, V06_OperatorsQueriesRunInPsqlToo) {
+  const auto store = open();
+  const Won won = lead(*store);
+  Commit commit = run_commit(won, 42);
+  commit.rows.tasks[1].state = TaskState::kFailed;
+  commit.rows.tasks[1].error_message = "exit code 3";
+  commit.rows.workers = {worker_row("worker_1", WorkerState::kIdle)};
+  commit.rows.workers[0].last_heartbeat = won.database_now;
+  ASSERT_TRUE(store->writer().commit(commit));
+  const auto psql = [&](const std::string& query) {
+    const std::string command = "psql -X -q -A -t -v ON_ERROR_STOP=1 -f " VX_SEED_QUERIES "/" +
+                                query + ".sql '" + url + "' 2>&1";
+    std::FILE* pipe = ::popen(command.c_str(), "r");
+    std::string said;
+    char buffer[4'096];
+    for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) {
+      said.append(buffer, got);
+    }
+    EXPECT_EQ(::pclose(pipe), 0) << query << ": " << said;
+    return said;
+  };
+  EXPECT_NE(psql("failed_tasks").find("r42-L1-1|resize|Failed||exit code 3|"), std::string::npos);
+  EXPECT_NE(psql("orphaned_tasks").find("r42-L1-2|resize|Queued|"), std::string::npos);
+  EXPECT_NE(psql("worker_status").find("worker_1|worker_1-name|IDLE|"), std::string::npos);
+  EXPECT_NE(psql("worker_ages").find("worker_1|"), std::string::npos);
+  EXPECT_NE(psql("live_agents").find("worker_1|"), std::string::npos);
+  EXPECT_EQ(psql("orphaned_partitions"), "");
+}
+
+TEST_F(PostgresTest, CheckFindsRowsThatContradictEachOther) {
+  DatabaseSettings settings;
+  settings.url = url;
+  auto report = check_store(settings);
+  ASSERT_TRUE(report) << report.error().detail;
+  EXPECT_EQ(report->version, 0U);
+  const auto migrated = migrate_store(settings);
+  ASSERT_TRUE(migrated) << migrated.error().detail;
+  EXPECT_EQ(migrated->to, report->known_version);
+  const auto store = open();
+  Commit commit = run_commit(lead(*store), 1);
+  commit.rows.counters = CounterRow{};
+  commit.rows.counters->next_run = {2};
+  commit.rows.counters->tasks[number_of(TaskState::kQueued)] = commit.rows.tasks.size();
+  ASSERT_TRUE(store->writer().commit(commit));
+  report = check_store(settings);
+  ASSERT_TRUE(report) << report.error().detail;
+  EXPECT_TRUE(report->problems.empty()) << report->problems.front();
+  EXPECT_EQ(report->runs, 1U);
+  ask("UPDATE " + schema() + ".task_instances SET state = 'Lost' WHERE task_key = 16777217");
+  report = check_store(settings);
+  ASSERT_TRUE(report) << report.error().detail;
+  EXPECT_GE(report->problems.size(), 2U) << "wrong counts, and a state that there is not";
+  const auto image = store->writer().image();
+  ASSERT_TRUE(image) << image.error().detail;
+  ASSERT_EQ(image->damaged.size(), 1U);
+  EXPECT_EQ(image->damaged[0].table, "task_instances");
+  EXPECT_EQ(image->damaged[0].column, "state");
 }
 
 TEST(PostgresParts, FaultsFollowFromTheState) {

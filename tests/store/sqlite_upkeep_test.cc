@@ -125,6 +125,36 @@ TEST_F(Upkeep, BackupNeverOverwrites) {
   EXPECT_EQ(word, "precious");
 }
 
+TEST_F(Upkeep, RestorePutsABackupInPlaceAndKeepsWhatWasThere) {
+  put(next());
+  const std::string before = show(bed.writer().image());
+  const std::string copy = bed.path() + ".copy";
+  ASSERT_TRUE(backup_sqlite(bed.path(), copy));
+  put(next());
+  const auto refused = restore_sqlite(copy, bed.path());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().fault, Fault::kLocked) << "it is in use";
+  bed.close();
+  const auto aside = restore_sqlite(copy, bed.path());
+  ASSERT_TRUE(aside) << aside.error().detail;
+  EXPECT_EQ(check_sqlite(*aside)->runs, 2U);
+  bed.reopen();
+  EXPECT_EQ(show(bed.writer().image()), before);
+}
+
+TEST_F(Upkeep, BackupThatIsNotSoundIsNotRestored) {
+  put(next());
+  bed.close();
+  const std::string broken = bed.path() + ".broken";
+  std::ofstream(broken) << "this is no database";
+  const std::string empty = bed.path() + ".empty";
+  std::ofstream(empty).close();
+  for (const std::string& bad : {broken, empty, bed.path() + ".missing"}) {
+    EXPECT_FALSE(restore_sqlite(bad, bed.path())) << bad;
+  }
+  EXPECT_EQ(check_sqlite(bed.path())->runs, 1U) << "nothing was changed";
+}
+
 TEST_F(Upkeep, ReadersSeeWholeCommitsWhileTheWriterWrites) {
   put(next());
   std::atomic<bool> stop = false;

@@ -64,6 +64,8 @@ void complain_about_store(const store::Error& error, const DatabaseSettings& dat
     case store::Fault::kDamaged:
       return complain(error.detail,
                       fmt::format("run `vortex db check {}`", store::flag_of_store(database)));
+    case store::Fault::kBadRequest:
+      return complain(error.detail);
     case store::Fault::kFull:
       return complain(error.detail, "the disk is full: free some space and restart");
     default:

@@ -20,6 +20,7 @@ std::string trimmed(const char* message) {
   std::string text = message == nullptr ? "" : message;
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   std::ranges::replace(text, '\n', ' ');
+  std::erase(text, '\t');
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include "store/postgres/connection.h"
 #include "store/postgres/layout.h"
 #include "store/postgres/session.h"
+#include "store/postgres/sql.gen.h"
 #include "store/postgres/watcher.h"
 #include "store/postgres/writer.h"
 #include "store/sql/reader.h"
@@ -54,6 +55,12 @@ Result<std::unique_ptr<Store>> open_postgres(const PostgresOptions& options) {
       Connection::open({.url = options.url, .use = Use::kWrite, .timeout = options.io_timeout});
   if (!db) return std::unexpected(db.error());
   if (auto done = migrate(**db); !done) return std::unexpected(done.error());
+  const auto mark = (*db)->exec(std::string(postgres::sql::kCopyMark));
+  if (!mark) return std::unexpected(mark.error());
+  if (!mark->empty() && !options.takes_copies) {
+    return std::unexpected(Error{Fault::kBadRequest,
+                                 "the database is an unfinished copy: run `vortex db copy` again"});
+  }
   return std::make_unique<PostgresStore>(options);
 }
 

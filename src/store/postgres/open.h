@@ -19,6 +19,7 @@ struct PostgresOptions {
   LogLimits logs;
   Duration io_timeout = seconds(10);    // of one wait for the server
   std::function<Instant()> wall_clock;  // unset: the database's; only for where a term starts
+  bool takes_copies = false;  // an unfinished copy (store/copy.h) is opened too, to go on with it
 };
 
 Result<std::unique_ptr<Store>> open_postgres(const PostgresOptions& options);

@@ -226,4 +226,66 @@ Result<void> backup_sqlite(const std::string& path, const std::string& to) {
   return done;
 }
 
+namespace sqlite {
+namespace {
+
+Result<void> must_be_sound(const std::string& backup) {
+  const auto report = check_sqlite(backup);
+  if (!report) return std::unexpected(report.error());
+  if (report->version == 0) {
+    return std::unexpected(Error{Fault::kDamaged, fmt::format("{} is empty", backup)});
+  }
+  // An older layout is no damage: the next controller migrates it.
+  if (report->problems.empty() || report->version < report->known_version) return {};
+  return std::unexpected(
+      Error{Fault::kDamaged, fmt::format("{} is damaged: {}", backup, report->problems.front())});
+}
+
+// The file and what belongs to it, under another name.
+Result<std::string> set_aside(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::string();
+  std::string aside;
+  for (int i = 1; aside.empty() || std::filesystem::exists(aside, error); ++i) {
+    aside = fmt::format("{}.replaced-{}", path, i);
+  }
+  for (const char* suffix : {"-wal", "-shm", ".mark", ""}) {
+    if (!std::filesystem::exists(path + suffix, error)) continue;
+    std::filesystem::rename(path + suffix, aside + suffix, error);
+    if (error) {
+      return std::unexpected(
+          Error{Fault::kUnavailable,
+                fmt::format("cannot rename {}: {}", path + suffix, error.message())});
+    }
+  }
+  return aside;
+}
+
+}  // namespace
+}  // namespace sqlite
+
+Result<std::string> restore_sqlite(const std::string& backup, const std::string& given) {
+  using namespace sqlite;
+  const auto path = real_path(given);
+  if (!path) return std::unexpected(path.error());
+  const auto lock = FileLock::take(*path + ".lock");
+  if (!lock) return std::unexpected(lock.error());
+  if (auto sound = must_be_sound(backup); !sound) return std::unexpected(sound.error());
+  const std::string partial = fmt::format("{}.partial-{}", *path, ::getpid());
+  std::error_code ignored;
+  std::filesystem::remove(partial, ignored);
+  auto done = make_private(partial);
+  if (done) done = copy_pages(backup, partial);
+  if (done) done = sync_path(partial, O_RDWR);
+  Result<std::string> aside;
+  if (done) aside = set_aside(*path);
+  if (done && !aside) done = std::unexpected(aside.error());
+  if (done) done = give_name(partial, *path);
+  if (!done) {
+    std::filesystem::remove(partial, ignored);
+    return std::unexpected(done.error());
+  }
+  return aside;
+}
+
 }  // namespace vortex::store

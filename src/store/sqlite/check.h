@@ -27,4 +27,9 @@ Result<std::vector<std::string>> repair_sqlite(const std::string& path);
 // kBadRequest: there is already something at `to`.
 Result<void> backup_sqlite(const std::string& path, const std::string& to);
 
+// Puts a backup in the place of the database. It is checked first; what was there is kept beside it
+// under another name, which is the answer (empty: there was nothing). kLocked: a controller uses
+// the file. kDamaged: the backup is not sound; nothing was changed.
+Result<std::string> restore_sqlite(const std::string& backup, const std::string& path);
+
 }  // namespace vortex::store

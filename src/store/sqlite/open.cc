@@ -103,6 +103,15 @@ Result<void> set_up_writer(Connection& db, const SqliteOptions& options) {
     return done;
   }
   if (auto done = migrate(db); !done) return done;
+  if (!options.takes_copies) {
+    const auto mark = db.ask(sql::kCopyMark);
+    if (!mark) return std::unexpected(mark.error());
+    if (!mark->empty()) {
+      return std::unexpected(
+          Error{Fault::kBadRequest,
+                fmt::format("{} is an unfinished copy: run `vortex db copy` again", options.path)});
+    }
+  }
   return make_attempt_key(db);
 }
 

@@ -25,7 +25,8 @@ struct SqliteOptions {
   std::uint32_t checkpoint_pages = 16'000;                    // in the log before it is moved
   int busy_timeout_ms = 5'000;          // while somebody else's shell holds the file
   std::function<Instant()> wall_clock;  // unset: the system's; only for where a term starts
-  std::string vfs;  // the layer of SQLite below the writer; empty: the usual one
+  std::string vfs;            // the layer of SQLite below the writer; empty: the usual one
+  bool takes_copies = false;  // an unfinished copy (store/copy.h) is opened too, to go on with it
   // Told what is odd about the files but no reason not to open them; unset: nobody.
   std::function<void(const std::string&)> notice;
 };
