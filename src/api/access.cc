@@ -20,16 +20,6 @@ bool same_scheme(std::string_view text) {
   return same_ignoring_case(text.substr(0, kBearer.size()), kBearer);
 }
 
-// Empty: none was sent.
-std::string_view secret_of(const net::Headers& headers) {
-  const auto header = net::find_header(headers, "Authorization");
-  if (!header || !same_scheme(*header)) return {};
-  std::string_view secret = header->substr(7);
-  while (secret.starts_with(' ')) secret.remove_prefix(1);
-  while (secret.ends_with(' ')) secret.remove_suffix(1);
-  return secret;
-}
-
 // Looks at every row, so that the time says nothing about which one it was.
 const TokenRow* find_token(const std::vector<TokenRow>& rows, std::string_view hash) {
   const TokenRow* found = nullptr;
@@ -48,6 +38,15 @@ Trouble too_low(const Caller& caller, Need need) {
 }
 
 }  // namespace
+
+std::string_view secret_of(const net::Headers& headers) {
+  const auto header = net::find_header(headers, "Authorization");
+  if (!header || !same_scheme(*header)) return {};
+  std::string_view secret = header->substr(7);
+  while (secret.starts_with(' ')) secret.remove_prefix(1);
+  while (secret.ends_with(' ')) secret.remove_suffix(1);
+  return secret;
+}
 
 std::string_view to_text(Need need) {
   if (need == Need::kAnyone) return "anyone";
@@ -86,11 +85,18 @@ boost::asio::awaitable<std::expected<Caller, Trouble>> Access::admit(const net::
   }
   if (policy_.mode == AccessPolicy::Mode::kOpen) co_return Caller{{}, Role::kAdmin, {}};
   const std::string_view secret = secret_of(request.headers);
-  if (secret.empty()) {
+  const std::string_view cookie = secret.empty() ? cookie_of(request) : std::string_view{};
+  if (secret.empty() && cookie.empty()) {
     if (need == Need::kAnyone) co_return Caller{};
     co_return std::unexpected(trouble(Code::kNoToken));
   }
-  std::expected<Caller, Trouble> caller = co_await identify(secret);
+  // Not as one conditional expression: GCC 12 destroys what co_await gives in there twice.
+  std::expected<Caller, Trouble> caller = std::unexpected(Trouble{});
+  if (cookie.empty()) {
+    caller = co_await identify(secret);
+  } else {
+    caller = co_await admit_session(request, cookie);
+  }
   if (caller) *who = caller->name;
   if (need == Need::kAnyone) co_return caller ? std::move(*caller) : Caller{};
   if (caller && caller->attempt) co_return caller;  // the route is judged by its own mark
@@ -126,7 +132,10 @@ void Access::forget() {
 
 boost::asio::awaitable<std::expected<Caller, Trouble>> Access::identify(std::string_view secret) {
   if (secret.starts_with(kAttemptTokenPrefix)) co_return co_await identify_attempt(secret);
-  const std::string hash = hash_token(secret);
+  co_return co_await identify_hash(hash_token(secret));
+}
+
+boost::asio::awaitable<std::expected<Caller, Trouble>> Access::identify_hash(std::string hash) {
   if (const auto* row = find_token(policy_.fixed, hash)) {
     co_return Caller{row->name, row->role, row->created_at, row->workers};
   }

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <expected>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -36,6 +37,9 @@ std::string_view to_text(Need need);
 
 bool may(std::optional<Role> role, Need need);
 
+// The token in the header Authorization; empty: none was sent.
+std::string_view secret_of(const net::Headers& headers);
+
 struct AccessPolicy {
   // kOpen: everybody is admin; only ever on loopback.
   enum class Mode : std::uint8_t { kOpen, kTokens };
@@ -53,6 +57,8 @@ struct Caller {
   std::string workers = {};  // that its token is bound to, as in TokenRow; empty: all
   // The token is that of an attempt, which is held; it has no role.
   std::optional<Attempt> attempt = {};
+  // It came with the cookie of a session, which ends then.
+  std::optional<Instant> session_until = {};
 };
 
 // A token that is bound to workers speaks for no others.
@@ -71,8 +77,21 @@ class Access {
   // Whether the caller's token is still good; what is known of it is at most a second old. For
   // streams, which outlive the check at their start.
   boost::asio::awaitable<bool> still_admits(Caller caller);
-  // Signs the tokens of attempts.
+  // Signs the tokens of attempts, and sessions.
   boost::asio::awaitable<std::expected<std::string, Trouble>> attempt_key();
+  bool asks_for_tokens() const { return policy_.mode == AccessPolicy::Mode::kTokens; }
+
+  // A session of a browser: what it is to be given for a token or a pass, and whose it is.
+  struct NewSession {
+    Caller caller;
+    std::string cookie;  // empty: no tokens are needed
+  };
+  boost::asio::awaitable<std::expected<NewSession, Trouble>> log_in(std::string secret);
+  // A pass that logs in once as the owner of this token, soon.
+  boost::asio::awaitable<std::expected<std::string, Trouble>> make_pass(
+      const net::Request& request);
+  static constexpr Duration kSessionLasts = hours(12);
+  static constexpr Duration kPassLasts = minutes(15);
   // A token was written: what is known is read again before it is used.
   void forget();
 
@@ -98,7 +117,11 @@ class Access {
   };
   using KnownPtr = std::shared_ptr<const Known>;
 
+  boost::asio::awaitable<std::expected<Caller, Trouble>> admit_session(const net::Request& request,
+                                                                       std::string_view cookie);
   boost::asio::awaitable<std::expected<Caller, Trouble>> identify(std::string_view secret);
+  boost::asio::awaitable<std::expected<Caller, Trouble>> identify_hash(std::string hash);
+  bool use_pass(const std::string& id, Instant until);
   boost::asio::awaitable<std::expected<Caller, Trouble>> identify_attempt(std::string_view secret);
   boost::asio::awaitable<std::expected<bool, Trouble>> is_attempt_held(Attempt attempt);
   boost::asio::awaitable<std::expected<KnownPtr, Trouble>> known(Clock::duration age_max);
@@ -108,9 +131,18 @@ class Access {
   AccessPolicy policy_;
   mutable std::mutex mutex_;  // only around what is known
   KnownPtr known_;
-  std::string attempt_key_;  // empty: not read yet
+  std::string attempt_key_;                     // empty: not read yet
+  std::map<std::string, Instant> used_passes_;  // until they end anyway
   std::atomic<bool> changing_{false};
 };
+
+// The cookie of a session. Its name holds the port: browsers share cookies between the ports of a
+// host, and two controllers on one machine must not end each other's sessions.
+std::string cookie_name(const net::Request& request);
+// What the browser sent of it; empty: none.
+std::string_view cookie_of(const net::Request& request);
+// What a browser is told to keep; with no value, to forget it.
+std::string set_cookie(const net::Request& request, std::string_view value);
 
 // Where a request claims to come from and go to: the guards against other sites in the browser.
 //

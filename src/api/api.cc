@@ -109,7 +109,7 @@ net::Response options_answer(const std::string& allow) {
 
 }  // namespace
 
-Api::Api(Backend& backend, AccessPolicy policy, net::Handler pages)
+Api::Api(Backend& backend, AccessPolicy policy, Pages pages)
     : backend_(backend),
       access_(backend, std::move(policy)),
       audit_(backend),
@@ -202,7 +202,7 @@ boost::asio::awaitable<Outcome> Api::answer(net::Exchange& exchange, const std::
   }
   if (auto wrong = access_.check_place(request)) co_return std::unexpected(*std::move(wrong));
   Match match = router_.find(request.method, request.segments);
-  if (match.route == nullptr) co_return co_await answer_unrouted(exchange, std::move(match));
+  if (match.route == nullptr) co_return answer_unrouted(request, std::move(match));
   const Route& route = *match.route;
   trail.route = &route;
   trail.target = fmt::format("{}", fmt::join(match.parameters, "/"));
@@ -338,22 +338,20 @@ store::Result<std::optional<Trouble>> check_session(store::Reader& reader, const
 
 std::string client_of(const Call& call) { return client_name(call.caller, call.request()); }
 
-boost::asio::awaitable<Outcome> Api::answer_unrouted(net::Exchange& exchange, Match match) {
-  const net::Request& request = std::as_const(exchange).request();
+Outcome Api::answer_unrouted(const net::Request& request, Match match) {
   if (!match.allow.empty()) {
-    if (request.method == net::Method::kOptions) co_return options_answer(match.allow);
+    if (request.method == net::Method::kOptions) return options_answer(match.allow);
     Trouble out = trouble(Code::kWrongMethod,
                           fmt::format("{} allows {}", request.target.substr(0, 200), match.allow));
     out.allow = std::move(match.allow);
-    co_return std::unexpected(std::move(out));
+    return std::unexpected(std::move(out));
   }
   const bool api = !request.segments.empty() && request.segments.front() == "api";
   const bool reads = request.method == net::Method::kGet || request.method == net::Method::kHead;
   if (pages_ && !api && reads) {
-    net::Response page = co_await pages_(exchange);
-    co_return page;
+    if (auto page = pages_(request)) return *std::move(page);
   }
-  co_return std::unexpected(trouble(match.code, std::string(request.target.substr(0, 200))));
+  return std::unexpected(trouble(match.code, std::string(request.target.substr(0, 200))));
 }
 
 std::string Api::request_id_for(const net::Request& request) {

@@ -18,6 +18,7 @@
 #include "api/access.h"
 #include "api/audit/audit_log.h"
 #include "api/backend.h"
+#include "api/pages/pages.h"
 #include "api/router.h"
 #include "net/byte_budget.h"
 #include "net/exchange.h"
@@ -30,8 +31,8 @@ net::Headers default_headers();
 
 class Api {
  public:
-  // `pages` answers GET outside of the routes, for example the dashboard's files; it may be empty.
-  Api(Backend& backend, AccessPolicy policy, net::Handler pages = {});
+  // `pages` answers GET outside of the API: the dashboard's files. It may be empty.
+  Api(Backend& backend, AccessPolicy policy, Pages pages = {});
 
   net::Handler handler();
   net::Complain complain();
@@ -61,7 +62,7 @@ class Api {
   boost::asio::awaitable<std::optional<Outcome>> pass_on_to_leader(net::Exchange& exchange,
                                                                    const Route& route,
                                                                    const std::string& request_id);
-  boost::asio::awaitable<Outcome> answer_unrouted(net::Exchange& exchange, Match match);
+  Outcome answer_unrouted(const net::Request& request, Match match);
   std::uint64_t body_max(const Route& route) const;
   std::shared_ptr<net::ByteBudget> budget_of(const std::string& client);
   std::string request_id_for(const net::Request& request);
@@ -70,7 +71,7 @@ class Api {
   Access access_;
   AuditLog audit_;
   Router router_;
-  net::Handler pages_;
+  Pages pages_;
   std::atomic<std::uint64_t> requests_{0};
   const std::uint64_t bodies_max_;
   const std::shared_ptr<net::ByteBudget> bodies_;

@@ -353,6 +353,14 @@ void read_after(Reading& in, NodeIx node, WebhookBody& out) {
   if (codec::parse_unsigned(in, node, 0, kNumberMax, after)) out.after = after;
 }
 
+void read_session_token(Reading& in, NodeIx node, SessionBody& out) {
+  if (const auto text = codec::text_of(in, node)) out.token = *text;
+}
+
+constexpr codec::Field<SessionBody> kSessionFields[] = {
+    {"token", read_session_token, Presence::kRequired},
+};
+
 constexpr codec::Field<WebhookBody> kWebhookFields[] = {
     {"name", read_plain_name<WebhookBody>, Presence::kRequired},
     {"url", read_web_address, Presence::kRequired},
@@ -408,6 +416,10 @@ codec::Decoded<LifecycleBody> read_lifecycle(std::string_view json) {
 
 codec::Decoded<TokenBody> read_token_request(std::string_view json) {
   return read(json, kTokenFields);
+}
+
+codec::Decoded<SessionBody> read_session_request(std::string_view json) {
+  return read(json, kSessionFields);
 }
 
 codec::Decoded<WebhookBody> read_webhook_request(std::string_view json) {

@@ -64,6 +64,11 @@ struct TokenBody {
 };
 codec::Decoded<TokenBody> read_token_request(std::string_view json);
 
+struct SessionBody {
+  std::string token;
+};
+codec::Decoded<SessionBody> read_session_request(std::string_view json);
+
 struct WebhookBody {
   std::string name;
   std::string url;

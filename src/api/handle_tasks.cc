@@ -121,6 +121,49 @@ Handled list_attempts(Call& call) {
 
 namespace {
 
+// The attempts of one page of tasks; a task that was never handed out has none.
+store::Result<std::string> read_run_attempts(store::Reader& reader, const store::TaskFilter& filter,
+                                             const store::PageRequest& page) {
+  const auto tasks = reader.tasks(filter, page);
+  if (!tasks) return std::unexpected(tasks.error());
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().key("attempts").begin_array();
+  for (const store::TaskView& task : tasks->items) {
+    if (task.row.counters.attempts == 0) continue;
+    const auto ended = reader.attempts(task.row.id);
+    if (!ended) return std::unexpected(ended.error());
+    for (const AttemptRow& row : *ended) write_attempt(json, row);
+    if (is_held(task.row.state)) write_open_attempt(json, task.row);
+  }
+  json.end_array();
+  write_cursor(json, tasks->next_cursor);
+  json.end_object();
+  return out;
+}
+
+}  // namespace
+
+Handled list_run_attempts(Call& call) {
+  QueryReader query(call.request().query);
+  store::TaskFilter filter;
+  filter.run = call.run();
+  if (const auto state = query.word("state", words_of<TaskState>())) {
+    filter.state = static_cast<TaskState>(*state);
+  }
+  if (query.has("node")) filter.node = query.text("node");
+  const store::PageRequest page = query.page();
+  if (query.trouble()) co_return std::unexpected(*query.trouble());
+  const RunId id = call.run();
+  auto run = co_await fetch(call.backend, [id](store::Reader& reader) { return reader.run(id); });
+  if (!run) co_return std::unexpected(std::move(run.error()));
+  if (!*run) co_return std::unexpected(trouble(Code::kNoSuchRun, to_text(id)));
+  co_return co_await fetch_answer(
+      call.backend, [&](store::Reader& reader) { return read_run_attempts(reader, filter, page); });
+}
+
+namespace {
+
 // How the nodes ended that a skipped task had needed. A node with one failed task has failed.
 store::Result<std::vector<std::string>> how_needs_ended(store::Reader& reader, TaskId id) {
   const auto whole = read_whole(reader, id);

@@ -37,6 +37,7 @@ Handled cancel_run(Call& call);
 Handled pause_run(Call& call);
 Handled resume_run(Call& call);
 Handled list_run_tasks(Call& call);
+Handled list_run_attempts(Call& call);
 Handled get_run_dag(Call& call);
 
 // handle_tasks.cc
@@ -101,6 +102,12 @@ Handled get_run_events(Call& call);
 Handled list_tokens(Call& call);
 Handled create_token(Call& call);
 Handled revoke_token(Call& call);
+
+// pages/session.cc
+Handled get_session(Call& call);
+Handled create_session(Call& call);
+Handled delete_session(Call& call);
+Handled create_login_pass(Call& call);
 
 // audit/handle_audit.cc
 Handled get_audit(Call& call);

@@ -162,6 +162,21 @@ constexpr Field kTokenRequest[] = {
                    "for the role worker: ids it may act for, exact or ending with *; absent: any")),
 };
 
+constexpr Field kSession[] = {
+    boolean("required", "whether this controller asks for tokens"),
+    boolean("admitted", "whether the request came with a valid token or session"),
+    nullable(text("name", "name of its token")),
+    nullable(text("role", "what it may do; null: nothing")),
+    nullable(time("expires_at", "when the session ends; null: not a session")),
+};
+constexpr Field kSessionRequest[] = {
+    text("token", "a token, or the pass of a login link"),
+};
+constexpr Field kLoginPass[] = {
+    text("pass", "log in once with the address /#login=<pass>; empty: no tokens are needed"),
+    time("expires_at", "when it ends"),
+};
+
 constexpr Field kAuditPage[] = {
     list("entries", "AuditEntry", "newest first; with after, oldest first"),
     kNextCursor,
@@ -250,6 +265,9 @@ std::span<const Schema> system_schemas() {
       {"TokenList", "All tokens.", kTokenList},
       {"NewToken", "A new token.", kNewToken, "Token"},
       {"TokenRequest", "A token to create.", kTokenRequest},
+      {"Session", "Who a request comes from.", kSession},
+      {"SessionRequest", "A browser that logs in.", kSessionRequest},
+      {"LoginPass", "What a login link is made of.", kLoginPass},
       {"Webhook", "A webhook, without its secret.", fields::webhook()},
       {"WebhookList", "All webhooks.", kWebhookList},
       {"NewWebhook", "A new webhook.", kNewWebhook, "Webhook"},

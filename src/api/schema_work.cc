@@ -26,6 +26,9 @@ constexpr Field kMapItem[] = {
 
 constexpr Field kAttemptList[] = {list("attempts", "Attempt", "oldest first")};
 
+constexpr Field kRunAttemptList[] = {list("attempts", "Attempt", "by task, then oldest first"),
+                                     kNextCursor};
+
 constexpr Field kLog[] = {
     text("task", "id of the task"),
     nullable(integer("epoch", "epoch of the attempt; null: there was none yet")),
@@ -90,6 +93,7 @@ std::span<const Schema> work_schemas() {
       {"TaskDetail", "A task with its definition and outputs.", fields::task_detail(), "Task"},
       {"Attempt", "One try at a task on one worker.", fields::attempt()},
       {"AttemptList", "All attempts at a task.", kAttemptList},
+      {"RunAttemptList", "The attempts of a page of tasks of a run.", kRunAttemptList},
       {"Log", "A part of the output of an attempt.", kLog},
       {"Explanation", "The state of a task and what it is waiting for.", fields::explanation()},
       {"Obstacle", "One of the things that keep a task from running.", fields::obstacle()},

@@ -45,12 +45,14 @@ const unsigned char* raw(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-// Of what stands before the last dot. The key is text of 64 bytes, which the hash takes whole.
-std::string mac_of(std::string_view key, std::string_view named) {
+// Of what stands before the last dot, for one purpose. The key is text of 64 bytes, which the hash
+// takes whole.
+std::string mac_of(std::string_view key, std::string_view named,
+                   std::string_view purpose = "vortex attempt 1 ") {
   sodium_ready();
   VX_ASSERT(key.size() >= crypto_generichash_KEYBYTES_MIN &&
             key.size() <= crypto_generichash_KEYBYTES_MAX);
-  const std::string message = "vortex attempt 1 " + std::string(named);
+  const std::string message = std::string(purpose) + std::string(named);
   std::array<unsigned char, kHashBytes> mac{};
   crypto_generichash(mac.data(), mac.size(), raw(message), message.size(), raw(key), key.size());
   std::array<char, 64> text{};
@@ -101,6 +103,49 @@ std::string sign_for_controllers(std::string_view cluster_key, std::string_view 
   std::array<char, 64> text{};
   sodium_bin2base64(text.data(), text.size(), mac.data(), mac.size(), kBase64);
   return text.data();
+}
+
+namespace {
+
+struct SessionKind {
+  std::string_view prefix;
+  std::string_view purpose;
+};
+SessionKind kind_of(SessionUse use) {
+  if (use == SessionUse::kLogin) return {kLoginPrefix, "vortex login 1 "};
+  return {"vxc_", "vortex session 1 "};
+}
+
+}  // namespace
+
+std::string mint_session_id() { return mint(""); }
+
+std::string seal_session(std::string_view key, SessionUse use, const Session& session) {
+  const std::string named =
+      session.token_hash + "." + std::to_string(session.until_seconds) + "." + session.id;
+  const SessionKind kind = kind_of(use);
+  return std::string(kind.prefix) + named + "." + mac_of(key, named, kind.purpose);
+}
+
+std::optional<Session> open_session(std::string_view key, SessionUse use, std::string_view text) {
+  const SessionKind kind = kind_of(use);
+  if (!text.starts_with(kind.prefix)) return std::nullopt;
+  text.remove_prefix(kind.prefix.size());
+  const std::size_t mac_at = text.rfind('.');
+  if (mac_at == text.npos) return std::nullopt;
+  const std::string_view named = text.substr(0, mac_at);
+  if (!same_hash(mac_of(key, named, kind.purpose), text.substr(mac_at + 1))) return std::nullopt;
+  // We wrote what follows.
+  const std::size_t until_at = named.find('.');
+  const std::size_t id_at = named.rfind('.');
+  if (until_at == named.npos || id_at == until_at) return std::nullopt;
+  Session session;
+  session.token_hash = named.substr(0, until_at);
+  session.id = named.substr(id_at + 1);
+  const auto [end, fault] =
+      std::from_chars(named.data() + until_at + 1, named.data() + id_at, session.until_seconds);
+  if (fault != std::errc() || end != named.data() + id_at) return std::nullopt;
+  return session;
 }
 
 std::string hash_token(std::string_view secret) {

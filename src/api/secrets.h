@@ -5,6 +5,7 @@
 // Random bits come from libsodium; without them there are no secrets and the process ends. Hashes
 // are on disk: append-only. Any thread.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,22 @@ std::optional<Attempt> read_attempt_token(std::string_view key, std::string_view
 // What one controller of a database says to another, under a key of its own that is derived from
 // the key of the cluster: a MAC as text.
 std::string sign_for_controllers(std::string_view cluster_key, std::string_view message);
+
+// What a browser holds instead of a token: the hash of the token, when it ends, and a MAC of both
+// under the key of the cluster. Every controller of the cluster knows it, and it opens nothing once
+// its token is revoked. A pass to log in has the same form; it is made to be used once.
+
+struct Session {
+  std::string token_hash;
+  std::uint64_t until_seconds = 0;  // since 1970
+  std::string id;                   // random
+};
+enum class SessionUse : std::uint8_t { kCookie, kLogin };
+std::string seal_session(std::string_view key, SessionUse use, const Session& session);
+// Unset: not made with this key for this use.
+std::optional<Session> open_session(std::string_view key, SessionUse use, std::string_view text);
+std::string mint_session_id();
+inline constexpr std::string_view kLoginPrefix = "vxl_";
 
 // The secret of a webhook and the signature it makes, in the form of Standard Webhooks 1.0: the
 // receiver can tell that a message is ours, whole, and recent. Pure but for the random bits.

@@ -39,6 +39,10 @@ void walk_system(Client& client) {
   client.post("/api/webhooks/ci/test");
   client.erase("/api/webhooks/ci");
   walk_secrets(client);
+  EXPECT_EQ(client.get("/api/session").status, 200);
+  EXPECT_EQ(client.post("/api/session", R"({"token":"any"})").status, 200);
+  EXPECT_EQ(client.post("/api/session/pass").status, 200);
+  EXPECT_EQ(client.erase("/api/session").status, 204);
   EXPECT_EQ(client.post("/api/reconcile").status, 200);
   client.post("/api/queues/default/pause");
   client.post("/api/queues/default/resume");
@@ -67,7 +71,7 @@ void walk_leases(Client& client) {
 
 void walk_runs(Client& client) {
   const std::string run = submit(client, map_dag("m", 2));
-  for (const char* part : {"", "/tasks", "/dag", "/explain", "/events"}) {
+  for (const char* part : {"", "/tasks", "/attempts", "/dag", "/explain", "/events"}) {
     EXPECT_EQ(client.get(fmt::format("/api/runs/{}{}", run, part)).status, 200) << part;
   }
   client.get("/api/runs");
