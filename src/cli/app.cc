@@ -164,6 +164,7 @@ void add_commands(CommandSpec app, Command& chosen, const std::vector<AddCommand
   add_dag(app, chosen);
   add_status(app, chosen);
   add_top(app, chosen);
+  add_dashboard(app, chosen);
   add_runs(app, chosen);
   add_tasks(app, chosen);
   add_logs(app, chosen);

@@ -3,7 +3,11 @@
 //
 // `chosen` is set by the parser to what shall be done; nothing runs while arguments are read.
 
+#include <expected>
+#include <string>
+
 #include "cli/arguments.h"
+#include "cli/client/failure.h"
 
 namespace vortex::cli {
 
@@ -19,6 +23,7 @@ void add_worker(CommandSpec app, Command& chosen);
 // Look.
 void add_status(CommandSpec app, Command& chosen);
 void add_top(CommandSpec app, Command& chosen);
+void add_dashboard(CommandSpec app, Command& chosen);
 void add_runs(CommandSpec app, Command& chosen);
 void add_tasks(CommandSpec app, Command& chosen);
 void add_logs(CommandSpec app, Command& chosen);
@@ -28,6 +33,10 @@ void add_machines(CommandSpec app, Command& chosen);
 void add_recoveries(CommandSpec app, Command& chosen);
 void add_timings(CommandSpec app, Command& chosen);
 void add_explain(CommandSpec app, Command& chosen);
+
+// Of `vortex dashboard`, for those who print it as well.
+class ApiClient;
+std::expected<std::string, Failure> dashboard_link(ApiClient& api);
 
 // Act.
 void add_workers(CommandSpec app, Command& chosen);

@@ -43,15 +43,25 @@ struct DevFlags {
   bool no_tokens = false;
 };
 
-void greet(const local::Cluster& cluster, const DevFlags& flags) {
+// Without a link that logs in, the address alone: the page asks for a token.
+std::string dashboard_of(const Context& context, const local::Cluster& cluster) {
+  Context here = context;
+  here.servers = {cluster.url()};
+  const auto api = ApiClient::open(here);
+  if (!api) return cluster.url();
+  return dashboard_link(**api).value_or(cluster.url());
+}
+
+void greet(const Context& context, const local::Cluster& cluster, const DevFlags& flags) {
   talk(
       fmt::format("vortex is up\n"
                   "  API         {}\n"
+                  "  dashboard   {}\n"
                   "  workers     {} with {} each, supervised\n"
                   "  database    {}/vortex.db\n"
                   "  logs        {}/controller.log, workers.log, monitor.log",
-                  cluster.url(), flags.workers, counted(flags.slots, "slot"), cluster.folder(),
-                  cluster.folder()));
+                  cluster.url(), dashboard_of(context, cluster), flags.workers,
+                  counted(flags.slots, "slot"), cluster.folder(), cluster.folder()));
   const std::string token =
       local::token_path(cluster.folder() + "/vortex.db", local::TokenFor::kCommands);
   talk(
@@ -162,13 +172,14 @@ ExitCode develop(const Context& context, const DevFlags& given) {
     complain(cluster.error());
     return ExitCode::kFailed;
   }
-  greet(**cluster, flags);
+  greet(context, **cluster, flags);
   ExitCode end = ExitCode::kOk;
   if (!flags.file.empty()) end = run_file(context, **cluster, flags);
   const bool stays =
       flags.stay || (!flags.once && (flags.file.empty() || is_terminal(STDIN_FILENO)));
   if (stays && end != ExitCode::kInterrupted) {
     talk(fmt::format("\n{} keeps running; press Ctrl-C to stop it", (*cluster)->url()));
+    if (!flags.no_tokens) talk("`vortex dashboard` prints another login link");
     const sigset_t signals = block_stop_signals();
     end = wait_for_end(**cluster, signals);
   }
