@@ -11,11 +11,14 @@ VX_PACKAGES_BUILD=(
   pkg-config sqlite3 curl jq
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
 )
+# For the dashboard. A node of another source brings its own npm, which Debian's package would replace.
+VX_PACKAGES_NODE=(nodejs npm)
 # Clang 19: earlier ones cannot read std::expected of GCC 12's library.
 VX_PACKAGES_CHECK=(
   clang-19 libclang-rt-19-dev clang-format-19 clang-tidy-19 python3
   iproute2 iptables openssl socat libfaketime
   postgresql-15 postgresql-client-15
+  chromium fonts-dejavu-core
 )
 
 vx_missing_packages() {
@@ -44,6 +47,7 @@ vx_apt() {
 
 vx_setup() {
   local wanted=("${VX_PACKAGES_BUILD[@]}") missing
+  command -v npm >/dev/null || wanted+=("${VX_PACKAGES_NODE[@]}")
   [[ "$1" == all ]] && wanted+=("${VX_PACKAGES_CHECK[@]}")
   mapfile -t missing < <(vx_missing_packages "${wanted[@]}")
   [[ ${#missing[@]} -eq 0 ]] && return 0

@@ -180,7 +180,7 @@ std::expected<void, std::string> Wiring::open() {
   const auto policy = access_policy(loopback);
   if (!policy) return std::unexpected(policy.error());
   if (auto opened = open_vault(); !opened) return opened;
-  api_ = std::make_unique<api::Api>(*this, *policy);
+  api_ = std::make_unique<api::Api>(*this, *policy, api::serve_pages(api::dashboard()));
   net::ServerConfig door = server_config(settings, *at);
   door.tls = tls_;
   auto server = net::Server::listen(io_, std::move(door), api_->handler(), api_->complain());
