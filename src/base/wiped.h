@@ -24,6 +24,17 @@ inline void wipe(std::string& text) {
   text.clear();
 }
 
+// Room for so many bytes in all. The text may be about secrets: a string that grows by itself
+// leaves copies behind that outlive the wiping.
+inline void make_room(std::string& text, std::size_t bytes) {
+  if (text.capacity() >= bytes) return;
+  std::string larger;
+  larger.reserve(bytes);
+  larger += text;
+  wipe(text);
+  text.swap(larger);
+}
+
 class SecretText {
  public:
   SecretText() = default;

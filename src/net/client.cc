@@ -24,6 +24,7 @@
 #include <fmt/format.h>
 
 #include "base/assert.h"
+#include "base/wiped.h"
 #include "net/answer_parse.h"
 #include "net/client_tls.h"
 #include "net/http.h"
@@ -357,7 +358,13 @@ asio::awaitable<ClientImpl::Answer> ClientImpl::read_answer(const Call& call, Ta
     if (ec == asio::error::eof) parser_.end_of_stream();
     if (ec && parser_.state() != AnswerParser::State::kDone) co_return std::unexpected(broken(ec));
     in_.commit(count);
+    if (call.wiped) {
+      std::string& body = parser_.response().body;
+      const std::size_t bytes = body.size() + in_.bytes().size();
+      if (bytes > body.capacity()) make_room(body, 2 * bytes);
+    }
     in_.consume(parser_.feed(in_.bytes()));
+    if (call.wiped) in_.wipe_unused();
     if (parser_.state() == AnswerParser::State::kRefused) {
       co_return std::unexpected(CallError{CallFault::kMalformed, parser_.fault()});
     }

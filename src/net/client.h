@@ -82,6 +82,8 @@ struct Call {
   // Sent in place of `body` if it is not empty; stays where it is until the call has ended.
   std::string_view body_view = {};
   Duration limit = seconds(30);
+  // The answer may hold secrets: nothing of it stays with the client. Its body is the caller's.
+  bool wiped = false;
 };
 
 class ClientImpl;

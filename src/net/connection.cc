@@ -242,20 +242,6 @@ asio::awaitable<Connection::Got> Connection::read_head() {
   co_return parser_.state() == RequestParser::State::kRefused ? Got::kRefusal : Got::kRequest;
 }
 
-namespace {
-
-// A copy that is left behind would outlive the wiping of the body.
-void make_room(std::string& body, std::size_t bytes) {
-  if (body.capacity() >= bytes) return;
-  std::string larger;
-  larger.reserve(bytes);
-  larger += body;
-  wipe(body);
-  body.swap(larger);
-}
-
-}  // namespace
-
 asio::awaitable<Connection::Got> Connection::read_rest() {
   set_deadline(Phase::kBody, state_->config.body_limit);
   const bool fine = co_await send_continue();

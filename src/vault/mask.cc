@@ -264,8 +264,11 @@ bool Mask::finds(std::string_view text, std::size_t bytes_min) const {
   });
 }
 
+MaskStream::~MaskStream() { wipe(held_); }
+
 void MaskStream::feed(std::string_view bytes, std::string& out) {
   std::uint64_t at = base_ + held_.size();
+  make_room(held_, held_.size() + bytes.size());
   held_ += bytes;
   for (const char c : bytes) {
     node_ = mask_->next(node_, static_cast<unsigned char>(c));

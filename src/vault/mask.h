@@ -61,6 +61,9 @@ class Mask {
 class MaskStream {
  public:
   explicit MaskStream(std::shared_ptr<const Mask> mask) : mask_(std::move(mask)) {}
+  ~MaskStream();
+  MaskStream(const MaskStream&) = delete;
+  MaskStream& operator=(const MaskStream&) = delete;
 
   // Appends to `out` what can be shown already.
   void feed(std::string_view bytes, std::string& out);

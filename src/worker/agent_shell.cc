@@ -162,6 +162,7 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
     add_session(call, send.session);
     if (!told_.empty()) call.headers.emplace_back(kControllersHeader, told_);
     call.limit = send.time_limit;
+    call.wiped = true;
     make({send.controller, send.channel, send.call}, std::move(call), Kind::kSync);
   }
 

@@ -91,6 +91,18 @@ std::string complaint_of(const StartParts& parts) {
   return {};
 }
 
+// At least what they take in all: secrets may be among them, and a payload that grows by itself
+// would leave copies behind.
+std::size_t bytes_of(const StartParts& parts) {
+  std::size_t bytes = parts.workdir.size() + 1;
+  for (const std::string& argument : parts.argv) bytes += argument.size() + 1;
+  for (const std::string& entry : parts.inherited) bytes += entry.size() + 1;
+  for (const Variables* variables : {&parts.env, &parts.ours}) {
+    for (const auto& [name, value] : *variables) bytes += name.size() + value.size() + 2;
+  }
+  return bytes;
+}
+
 void append(StartTexts& out, std::string_view text) { out.payload.append(text).push_back('\0'); }
 
 // The variable that wins for each name: the last one of the task, unless we set it ourselves.
@@ -118,6 +130,7 @@ std::expected<void, std::string> write_texts(const StartParts& parts, StartTexts
     return std::unexpected(std::move(complaint));
   }
   out.payload.clear();
+  out.payload.reserve(bytes_of(parts));
   out.argc = static_cast<std::uint32_t>(parts.argv.size());
   out.envc = 0;
   for (const std::string& argument : parts.argv) append(out, argument);

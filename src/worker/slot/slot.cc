@@ -318,6 +318,7 @@ void Slot::wipe_secrets(std::size_t variables) {
 
 void Slot::end_secrets() {
   if (!task_->secrets) return;
+  wipe(buffer_.data(), buffer_.size());  // output as it was before it was masked
   task_->secrets->remove_files(
       [this](Fd parent, std::string name) { host_.remove(std::move(parent), std::move(name)); });
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/wiped.h"
 #include "codec/document.h"
 #include "codec/json_writer.h"
 #include "worker/files.h"
@@ -246,12 +247,14 @@ std::optional<std::string> SlotFiles::read_end(const char* name, std::size_t byt
 std::optional<Progress> SlotFiles::new_progress() {
   const auto look = stamp_of(kProgress);
   if (!look || look == progress_told_) return std::nullopt;
-  const auto text = read_end(kProgress, kProgressLineMax);
+  auto text = read_end(kProgress, kProgressLineMax);
   if (!text) return std::nullopt;
   progress_told_ = look;
   std::string_view rest = *text;
   while (!rest.empty() && rest.back() == '\n') rest.remove_suffix(1);
-  return read_progress(rest.substr(rest.rfind('\n') + 1));
+  auto progress = read_progress(rest.substr(rest.rfind('\n') + 1));
+  wipe(*text);  // a secret may be in it
+  return progress;
 }
 
 std::optional<SlotFiles::NewCheckpoint> SlotFiles::new_checkpoint(Moment moment) {
@@ -298,7 +301,7 @@ std::expected<std::string, SlotFiles::OutputsFault> SlotFiles::outputs() const {
     return by_task(fmt::format("the outputs have {} bytes; the maximum is {}", now.st_size,
                                size_text(kOutputsBytesMax)));
   }
-  const auto text = read_whole(kOutputs, kOutputsBytesMax);
+  auto text = read_whole(kOutputs, kOutputsBytesMax);
   if (!text) {
     // The task may have taken our right to read it; all else is between us and the machine.
     const bool forbidden = text.error() == EACCES || text.error() == EPERM;
@@ -308,6 +311,7 @@ std::expected<std::string, SlotFiles::OutputsFault> SlotFiles::outputs() const {
   }
   if (text->empty()) return {};
   auto compact = codec::compact_object(*text);
+  wipe(*text);  // a secret may be in it
   if (compact) return std::move(*compact);
   const codec::Problem& first = compact.error().front();
   return by_task(fmt::format("the outputs are not a JSON object: line {}, column {}: {}",

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/wiped.h"
 #include "worker/slot/runner_messages.h"
 #include "worker/slot/slot.h"
 
@@ -148,7 +149,11 @@ void Slot::tell_files(SlotFiles::Moment moment) {
   tell_start();
   const Attempt attempt = task_->launch.attempt;
   if (auto progress = files_->new_progress()) {
-    if (task_->secrets) progress->step = task_->secrets->mask_text(progress->step);
+    if (task_->secrets) {
+      std::string shown = task_->secrets->mask_text(progress->step);
+      wipe(progress->step);
+      progress->step = std::move(shown);
+    }
     host_.tell(agent::ProcessProgress{attempt, std::move(*progress)});
   }
   if (task_->saving) return;
@@ -156,6 +161,7 @@ void Slot::tell_files(SlotFiles::Moment moment) {
   if (!fresh) return;
   if (fresh->file || fresh->is_no_file) return save(std::move(*fresh));
   if (task_->secrets && task_->secrets->are_in(fresh->data)) {
+    wipe(fresh->data);
     if (std::exchange(task_->told_of_secret, true)) return;
     return say_in_log("the checkpoint was rejected: it contains the value of a secret");
   }
@@ -269,6 +275,7 @@ agent::Input Slot::result_of(SlotTask& task) {
     return agent::ProcessExited{attempt, agent::Killed{agent::Killed::By::kWorkerFault}};
   }
   if (outputs && task.secrets && task.secrets->are_in(*outputs)) {
+    wipe(*outputs);
     return agent::ProcessExited{
         attempt,
         Failed{Failed::Cause::kExitCode, 0,
