@@ -18,7 +18,16 @@
 #include "net/tls_files.h"
 #include "store/store.h"
 
+namespace vortex::net {
+class ServerTls;
+}
+
 namespace vortex::controller {
+
+// The certificate and key that the settings name, read and checked; null: plain HTTP. The error is
+// for people.
+std::expected<std::shared_ptr<net::ServerTls>, std::string> open_tls(
+    const ControllerSettings& settings);
 
 struct ControllerParts {
   LoadedSettings settings;

@@ -175,7 +175,9 @@ std::expected<void, std::string> Wiring::open() {
     return std::unexpected(fmt::format("controller.listen = {} is not a valid address and port",
                                        settings.controller.listen));
   }
-  if (auto opened = open_tls(); !opened) return opened;
+  auto tls = open_tls(settings.controller);
+  if (!tls) return std::unexpected(std::move(tls.error()));
+  tls_ = *std::move(tls);
   const bool loopback = net::is_loopback(at->host);
   const auto policy = access_policy(loopback);
   if (!policy) return std::unexpected(policy.error());
@@ -226,8 +228,8 @@ std::expected<void, std::string> Wiring::open() {
   return {};
 }
 
-std::expected<void, std::string> Wiring::open_tls() {
-  const ControllerSettings& settings = parts_.settings.settings.controller;
+std::expected<std::shared_ptr<net::ServerTls>, std::string> open_tls(
+    const ControllerSettings& settings) {
   net::ServerTlsFiles files{settings.tls_cert_file, settings.tls_key_file,
                             settings.tls_client_ca_file,
                             settings.tls_require_client_cert == ClientCertificates::kAll};
@@ -246,11 +248,10 @@ std::expected<void, std::string> Wiring::open_tls() {
         "controller.tls_require_client_cert needs controller.tls_client_ca_file: the CA that signs "
         "client certificates");
   }
-  if (files.certificate.empty()) return {};
+  if (files.certificate.empty()) return nullptr;
   auto opened = net::ServerTls::open(std::move(files));
   if (!opened) return std::unexpected("TLS: " + opened.error());
-  tls_ = *std::move(opened);
-  return {};
+  return opened;
 }
 
 void Wiring::reload() {

@@ -90,7 +90,6 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   void say(LogLevel level, std::string what) override;
 
  private:
-  std::expected<void, std::string> open_tls();
   boost::asio::awaitable<void> watch_certificate();
   std::expected<api::AccessPolicy, std::string> access_policy(bool loopback);
   std::expected<void, std::string> open_vault();

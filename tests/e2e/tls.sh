@@ -61,7 +61,14 @@ begin_with() { "$vortex" controller "${database[@]}" --controller.listen="127.0.
 refused 1 'tls_key_file is not' begin_with --controller.tls-cert-file="$tls/server.pem"
 refused 1 "worker-gpu.key is not the key of .*server.pem" begin_with \
   --controller.tls-cert-file="$tls/server.pem" --controller.tls-key-file="$tls/worker-gpu.key"
+# The same without starting anything.
+"$vortex" config check "${secure[@]}" >"$folder/said" 2>&1 || fail "config check: $(cat "$folder/said")"
+refused 7 'tls_key_file is not' "$vortex" config check --controller.tls-cert-file="$tls/server.pem"
+refused 7 "worker-gpu.key is not the key of .*server.pem" "$vortex" config check \
+  --controller.tls-cert-file="$tls/server.pem" --controller.tls-key-file="$tls/worker-gpu.key"
+refused 7 "$tls/none.pem" "$vortex" config check "${secure[@]}" --controller.tls-client-ca-file="$tls/none.pem"
 chmod 644 "$tls/server.key"
+refused 7 'chmod 600' "$vortex" config check "${secure[@]}"
 refused 1 'chmod 600' begin_with "${secure[@]}"
 chmod 600 "$tls/server.key"
 

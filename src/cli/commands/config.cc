@@ -6,6 +6,7 @@
 #include "cli/arguments.h"
 #include "cli/commands/commands.h"
 #include "codec/json_writer.h"
+#include "controller/controller.h"
 
 namespace vortex::cli {
 namespace {
@@ -52,6 +53,10 @@ ExitCode check(Context& context) {
   const auto loaded = load(context);
   if (!loaded) return ExitCode::kInvalid;
   for (const std::string& notice : loaded->notices) talk("note: " + notice);
+  if (const auto tls = controller::open_tls(loaded->settings.controller); !tls) {
+    complain(tls.error());
+    return ExitCode::kInvalid;
+  }
   if (!context.quiet) talk("The settings are valid");
   return ExitCode::kOk;
 }
@@ -65,8 +70,8 @@ void add_config(CommandSpec app, Command& chosen) {
   CommandSpec all = config.command("show", "Show every setting, its value and where it comes from");
   all.example("vortex config show --tuning=lan -o json");
   all.on_chosen(chosen, show);
-  CommandSpec test =
-      config.command("check", "Check file, environment and flags; exit 7 if something is wrong");
+  CommandSpec test = config.command(
+      "check", "Check file, environment, flags and certificates; exit 7 if something is wrong");
   test.example("vortex config check --config vortex.toml");
   test.on_chosen(chosen, check);
 }
