@@ -73,6 +73,27 @@ refused 1 'chmod 600' begin_with "${secure[@]}"
 chmod 600 "$tls/server.key"
 
 serve
+# A thousand handshakes that are begun and never ended, from one address: health is told all the same, to others
+# and to that address.
+python3 - "$port" "$tls/ca.pem" <<'PY' || fail "half-open handshakes are in the way"
+import resource, socket, ssl, sys, time
+resource.setrlimit(resource.RLIMIT_NOFILE, (4096, max(4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
+port, trust = int(sys.argv[1]), ssl.create_default_context(cafile=sys.argv[2])
+held = []
+for _ in range(1000):
+    one = socket.create_connection(("127.0.0.1", port), source_address=("127.0.0.2", 0))
+    one.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01")
+    held.append(one)
+for address in ("127.0.0.1", "127.0.0.2"):
+    begin = time.monotonic()
+    with socket.create_connection(("127.0.0.1", port), timeout=10, source_address=(address, 0)) as plain:
+        with trust.wrap_socket(plain, server_hostname="127.0.0.1") as line:
+            line.sendall(b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+            answer = line.recv(4096)
+    print(f"/livez with 1,000 open handshakes, from {address}: {answer[:12].decode()}, "
+          f"{(time.monotonic() - begin) * 1000:.0f} ms")
+    assert answer.startswith(b"HTTP/1.1 200"), answer
+PY
 # Strangers.
 [[ "$(curl -s "http://127.0.0.1:$port/livez")" == *'this port speaks https'* ]] || fail "plain HTTP is not told so"
 curl -fsS --cacert "$tls/ca.pem" "https://localhost:$port/livez" >/dev/null || fail "curl cannot reach it"
