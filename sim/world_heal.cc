@@ -25,7 +25,9 @@ bool has_amounts(const NamedAmounts& offered, const NamedAmounts& wanted) {
 bool fits(const WorkerInfo& info, const Requirements& need) {
   const bool runtime =
       need.runtime.empty() || std::ranges::find(info.runtimes, need.runtime) != info.runtimes.end();
-  return std::ranges::find(info.queues, need.queue) != info.queues.end() && runtime &&
+  const bool user =
+      need.user.empty() || std::ranges::find(info.users, need.user) != info.users.end();
+  return std::ranges::find(info.queues, need.queue) != info.queues.end() && runtime && user &&
          has_all(info.labels, need.labels) &&
          info.resources.cpu_milli >= need.resources.cpu_milli &&
          info.resources.memory_bytes >= need.resources.memory_bytes &&

@@ -28,6 +28,7 @@ const char* lacks(const WorkerInfo& worker, const Requirements& need) {
   if (!need.worker.empty() && need.worker != worker.id) return "it is another worker";
   if (!is_among(worker.queues, need.queue)) return "it does not listen to the queue";
   if (!need.runtime.empty() && !is_among(worker.runtimes, need.runtime)) return "the runtime";
+  if (!need.user.empty() && !is_among(worker.users, need.user)) return "the user";
   for (const auto& label : need.labels) {
     if (!is_among(worker.labels, label)) return "a label";
   }

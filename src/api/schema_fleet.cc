@@ -76,6 +76,7 @@ constexpr Field kRegister[] = {
     optional(texts("queues", "queues it takes tasks from; defaults to [\"default\"]")),
     optional(text_map("labels", "labels it offers")),
     optional(texts("runtimes", "runtimes it offers")),
+    optional(texts("users", "users that tasks may ask to run as; absent: none")),
     optional(integer("slots", "number of tasks it can run at once; defaults to 1")),
     optional(any("resources", "amounts it offers: cpu, memory, named")),
     optional(
@@ -145,6 +146,7 @@ constexpr Field kAssignment[] = {
     optional(object("map", "MapItem", "item of a map")),
     optional(integer("timeout_ms", "maximum duration; then kill it and report timed_out")),
     optional(integer("kill_grace_ms", "K: maximum time from SIGTERM to SIGKILL")),
+    optional(text("user", "the user that it runs as; one of those that the worker registered")),
     optional(boolean("report_output", "report in `held` how much it has written")),
     optional(text("checkpoint", "saved by the previous attempt")),
     optional(text("checkpoint_base64", "the same, if it is not UTF-8")),

@@ -402,6 +402,8 @@ const Shape<WorkerShown>& worker_shape() {
                                                                                "labels it offers")
           .shows<[](const W& w) -> const auto& { return w.row.info->runtimes; }>(
               "runtimes", "runtimes it offers")
+          .shows<[](const W& w) -> const auto& { return w.row.info->users; }>(
+              "users", "users that tasks may ask to run as")
           .record<WorkerRow>("slots")
           .shows<[](const W& w) { return w.row.info->resources.cpu_milli; }>(
               "cpu_milli", "CPU for tasks; 0: unlimited")

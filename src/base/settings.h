@@ -101,6 +101,7 @@ struct WorkerSettings {
   std::string health_address;               // empty: the one that faces the controller
   std::uint32_t health_port = 0;            // of the first worker; 0: any that is free
   std::string task_user;                    // user or user:group; empty: the worker's
+  std::string task_users_allowed;           // whom tasks may choose instead; empty: nobody
   std::uint32_t task_limit_processes = 0;   // 0: no limit of ours
   std::uint32_t task_limit_open_files = 0;  // the same
   std::uint64_t task_limit_core_bytes = 0;

@@ -159,6 +159,16 @@ constexpr SettingSpec kWorkerRows[] = {
             "worker's own user.",
      .store = kInWorker<&W::task_user>},
     {.section = "worker",
+     .key = "task_users_allowed",
+     .kind = SettingKind::kText,
+     .fallback = "",
+     .doc =
+         "Users that a DAG may choose for its tasks with `user:`, separated by commas, each as "
+         "in `task_user`. Tasks that choose another user do not go to this worker. root is "
+         "allowed only if it is listed as root or 0. Requires a worker that runs as root. Empty: "
+         "none, all tasks run as `task_user`.",
+     .store = kInWorker<&W::task_users_allowed>},
+    {.section = "worker",
      .key = "task_limit_processes",
      .kind = SettingKind::kCount,
      .fallback = "0",

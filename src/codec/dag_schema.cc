@@ -165,6 +165,7 @@ std::vector<Key> shared_keys() {
       {"labels", text(kPairs), "Labels that the worker must have."},
       {"runtime", text(kText), "The runtime that the worker must offer."},
       {"resources", resources(), "Resources that the worker must have available."},
+      {"user", name(), "The user that it runs as; the worker must allow it."},
       {"exclusive", text(kFlag), "Never run two copies at once, at the price of slower recovery."},
       {"timeout", text(kDuration), "Maximum duration of one attempt."},
       {"scheduled_timeout", text(kDuration),

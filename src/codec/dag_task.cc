@@ -241,6 +241,13 @@ void read_more_labels(Reading& in, NodeIx node, TaskDraft& out) {
   std::ranges::sort(out.spec.requirements.labels);
 }
 
+void read_user(Reading& in, NodeIx node, TaskDraft& out) {
+  std::string& user = out.spec.requirements.user;
+  read_text(in, node, user);
+  if (in.document().kind(node) != NodeKind::kText || in.full()) return;
+  if (auto wrong = complain_of_name("user", user)) in.problem(node, *std::move(wrong));
+}
+
 void read_stale_counts(Reading& in, NodeIx node, TaskDraft& out) {
   if (!is_array(in, node)) return;
   StaleCounts counts{.progress = false, .output = false};
@@ -366,6 +373,7 @@ constexpr Field<TaskDraft> kSharedFields[] = {
      [](Reading& in, NodeIx node, TaskDraft& out) {
        read_resources(in, node, out.spec.requirements.resources);
      }},
+    {"user", read_user},
     {"exclusive",
      [](Reading& in, NodeIx node, TaskDraft& out) { read_flag(in, node, out.spec.exclusive); }},
     {"timeout", [](Reading& in, NodeIx node,

@@ -66,6 +66,7 @@ void write_requirements(JsonWriter& json, const NodeSpec& node) {
   if (!wanted.runtime.empty()) json.field("runtime", std::string_view(wanted.runtime));
   if (!wanted.worker.empty()) json.field("worker", std::string_view(wanted.worker.text));
   write_resources(json, wanted.resources);
+  if (!wanted.user.empty()) json.field("user", std::string_view(wanted.user));
 }
 
 void write_stale_counts(JsonWriter& json, StaleCounts counts) {

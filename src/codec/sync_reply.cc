@@ -94,6 +94,7 @@ constexpr Field<Draft> kAssignmentFields[] = {
      [](Reading& in, NodeIx node, Draft& out) { read_resources(in, node, out.order.resources); }},
     {"outputs",
      [](Reading& in, NodeIx node, Draft& out) { read_texts(in, node, out.order.outputs); }},
+    {"user", [](Reading& in, NodeIx node, Draft& out) { read_text(in, node, out.order.user); }},
     {"map", [](Reading& in, NodeIx node,
                Draft& out) { read_object(in, node, "", kMapFields, out.order.map.emplace()); }},
     {"report_output",
@@ -204,6 +205,7 @@ struct Definition {
   const Resources& resources;
   const std::vector<std::string>& outputs;
   bool report_output = false;
+  const std::string& user;
 };
 
 // What the process is given, in one list: a shell is only the program that reads the script.
@@ -224,6 +226,7 @@ void write_definition(JsonWriter& json, const Definition& what) {
   write_resources(json, what.resources);
   write_texts(json, "outputs", what.outputs);
   if (what.report_output) json.field("report_output", true);
+  if (!what.user.empty()) json.field("user", std::string_view(what.user));
 }
 
 constexpr std::size_t base64_bytes(std::size_t bytes) { return (bytes + 2) / 3 * 4; }
@@ -335,7 +338,7 @@ class AssignmentWriter {
       // Its values are its own: nothing to copy, and nothing for others to copy.
       write_definition(json_,
                        {spec.name, work.plan->spec.name, *work.command, spec.requirements.resources,
-                        spec.outputs, spec.stale_counts.output});
+                        spec.outputs, spec.stale_counts.output, spec.requirements.user});
     } else {
       write_shared(work, spec);
     }
@@ -351,14 +354,15 @@ class AssignmentWriter {
       return;
     }
     const std::size_t at = out_.size();
-    write_definition(json_, {spec.name, work.plan->spec.name, spec.command,
-                             spec.requirements.resources, spec.outputs, spec.stale_counts.output});
+    write_definition(json_,
+                     {spec.name, work.plan->spec.name, spec.command, spec.requirements.resources,
+                      spec.outputs, spec.stale_counts.output, spec.requirements.user});
     entry = {.plan = work.plan.get(), .node = work.node, .at = at, .bytes = out_.size() - at};
   }
 
   void write_order(const WorkOrder& order) {
     write_definition(json_, {order.task, order.dag, order.command, order.resources, order.outputs,
-                             order.report_output});
+                             order.report_output, order.user});
     if (order.map) write_map(json_, *order.map);
     write_secrets(json_, order.secrets);
   }
@@ -453,6 +457,7 @@ WorkOrder order_from(const PlannedWork& work, const Attempt& attempt) {
   order.outputs = spec.outputs;
   order.report_output = spec.stale_counts.output;
   order.secrets = work.secrets;
+  order.user = spec.requirements.user;
   return order;
 }
 

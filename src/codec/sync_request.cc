@@ -344,6 +344,13 @@ void read_runtimes(Reading& in, NodeIx node, RegisterBody& out) {
   }
 }
 
+void read_users(Reading& in, NodeIx node, RegisterBody& out) {
+  read_names(in, node, out.info.users);
+  for (const std::string& user : out.info.users) {
+    if (auto complaint = complain_of_name("user", user)) in.problem(node, *std::move(complaint));
+  }
+}
+
 void read_worker_labels(Reading& in, NodeIx node, RegisterBody& out) {
   if (in.document().kind(node) == NodeKind::kObject && has_too_many(in, node, kEntriesMax)) return;
   read_labels(in, node, out.info.labels);
@@ -385,6 +392,7 @@ constexpr Field<RegisterBody> kRegisterFields[] = {
     {"queues", read_queues},
     {"labels", read_worker_labels},
     {"runtimes", read_runtimes},
+    {"users", read_users},
     {"slots",
      [](Reading& in, NodeIx node, RegisterBody& out) { read_number(in, node, out.info.slots); }},
     {"resources", read_worker_resources},
@@ -451,6 +459,7 @@ std::string write_register(const RegisterBody& body) {
   write_texts(json, "queues", info.queues);
   write_pairs(json, "labels", info.labels);
   write_texts(json, "runtimes", info.runtimes);
+  write_texts(json, "users", info.users);
   json.field("slots", info.slots);
   write_resources(json, info.resources);
   if (body.incarnation != Incarnation{}) json.field("incarnation", body.incarnation.value);

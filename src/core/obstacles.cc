@@ -75,6 +75,10 @@ bool has_runtime(const WorkerInfo& info, const std::string& runtime) {
   return runtime.empty() || std::ranges::find(info.runtimes, runtime) != info.runtimes.end();
 }
 
+bool allows_user(const WorkerInfo& info, const std::string& user) {
+  return user.empty() || std::ranges::find(info.users, user) != info.users.end();
+}
+
 bool has_label(const WorkerInfo& info, const Labels::value_type& label) {
   const std::string* value = value_of(info.labels, label.first);
   return value != nullptr && *value == label.second;
@@ -90,6 +94,9 @@ std::string why_unable(const WorkerInfo& info, const Requirements& need) {
            ")";
   }
   if (!has_runtime(info, need.runtime)) return "lacks the runtime " + quoted(need.runtime);
+  if (!allows_user(info, need.user)) {
+    return "does not allow tasks to run as " + quoted(need.user) + " (worker.task_users_allowed)";
+  }
   for (const auto& label : need.labels) {
     if (has_label(info, label)) continue;
     const std::string* other = value_of(info.labels, label.first);
@@ -199,6 +206,8 @@ std::string what_nobody_has(Context& cx, const Requirements& need) {
                          "serves queue " + quoted(need.queue)));
   missing.push_back(lack([&](const WorkerInfo& info) { return has_runtime(info, need.runtime); },
                          "has the runtime " + quoted(need.runtime)));
+  missing.push_back(lack([&](const WorkerInfo& info) { return allows_user(info, need.user); },
+                         "allows tasks to run as " + quoted(need.user)));
   for (const auto& label : need.labels) {
     missing.push_back(lack([&](const WorkerInfo& info) { return has_label(info, label); },
                            "has the label " + pair_text(label)));
@@ -216,6 +225,7 @@ std::string start_command(const Requirements& need) {
   if (need.queue != "default") out += " --queue " + need.queue;
   for (const auto& label : need.labels) out += " --label " + pair_text(label);
   if (!need.runtime.empty()) out += " --runtime " + need.runtime;
+  if (!need.user.empty()) out += " --worker.task_users_allowed=" + need.user;
   if (need.resources.cpu_milli > 0) out += " --cpu " + cpu_text(need.resources.cpu_milli);
   if (need.resources.memory_bytes > 0) {
     out += " --memory " + bytes_text(need.resources.memory_bytes);

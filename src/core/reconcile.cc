@@ -234,7 +234,7 @@ class Check {
     const bool stays_away =
         std::get<Queued>(head.phase).keep_away || on_last_try(state_.policy, head);
     const bool simple = need.labels.empty() && need.runtime.empty() && need.worker.empty() &&
-                        need.resources == Resources{} && !stays_away;
+                        need.user.empty() && need.resources == Resources{} && !stays_away;
     expect(!simple, [&] {
       return "a ready task is waiting in queue '" + queue.name + "' although a worker has room";
     });

@@ -25,6 +25,7 @@ std::string what_is_wrong(const WorkerInfo& info) {
   if (!std::is_sorted(info.queues.begin(), info.queues.end())) return "queues must be sorted";
   if (!std::is_sorted(info.labels.begin(), info.labels.end())) return "labels must be sorted";
   if (!std::is_sorted(info.runtimes.begin(), info.runtimes.end())) return "runtimes must be sorted";
+  if (!std::is_sorted(info.users.begin(), info.users.end())) return "users must be sorted";
   return {};
 }
 

@@ -249,12 +249,15 @@ Complaint complain_of_resources(const NodeSpec& node) {
 }
 
 Complaint complain_of_requirements(const NodeSpec& node) {
-  const auto& [queue, labels, runtime, worker, resources] = node.requirements;
+  const auto& [queue, labels, runtime, worker, resources, user] = node.requirements;
   const LineRule rule{.bytes_min = 0, .bytes_max = kLabelBytesMax};
   if (auto c = complain_of_name("queue name", queue)) return c;
   if (auto c = complain_of_line("runtime", runtime, rule)) return c;
   if (auto c = complain_of_line("worker", worker.text, rule)) return c;
   if (auto c = complain_of_dots("worker", worker.text)) return c;
+  if (!user.empty()) {
+    if (auto c = complain_of_name("user", user)) return c;
+  }
   if (auto c = complain_of_size("labels", labels.size(), kEntriesMax)) return c;
   if (auto c = complain_of_keys("label name", labels)) return c;
   for (const auto& [key, value] : labels) {

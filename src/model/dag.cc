@@ -58,6 +58,7 @@ namespace {
 constexpr std::uint64_t kMapAsFollows = 0xFFFF'FFFF'0000'0001;
 constexpr std::uint64_t kStaleCountsFollow = 0xFFFF'FFFF'0000'0002;
 constexpr std::uint64_t kSecretsFollow = 0xFFFF'FFFF'0000'0003;
+constexpr std::uint64_t kUserFollows = 0xFFFF'FFFF'0000'0004;
 
 class SpecHasher {
  public:
@@ -101,8 +102,9 @@ class SpecHasher {
     all(cpu_milli, memory_bytes, named);
   }
   void add(const Requirements& requirements) {
-    const auto& [queue, labels, runtime, worker, resources] = requirements;
+    const auto& [queue, labels, runtime, worker, resources, user] = requirements;
     all(queue, labels, runtime, worker, resources);
+    if (!user.empty()) all(kUserFollows, user);
   }
   void add(const MapRange& range) {
     const auto& [first, last, step] = range;

@@ -59,6 +59,8 @@ struct Requirements {
   std::string runtime;  // empty: any
   WorkerId worker;      // empty: any; else only this one, for at most the worker queue's TTL
   Resources resources;
+  std::string user =
+      {};  // it runs as this one, where the worker allows it; empty: the worker decides
   friend auto operator<=>(const Requirements&, const Requirements&) = default;
 };
 

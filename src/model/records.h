@@ -180,7 +180,7 @@ inline constexpr auto kTable<WorkerRow> = table<WorkerRow>(
         .written(Write::kRarely),
     field<&WorkerRow::info, &WorkerInfo::metadata>("metadata", "metadata given at registration")
         .written(Write::kRarely),
-    kept<&WorkerRow::info>("abilities", "queues, labels, runtimes and resources")
+    kept<&WorkerRow::info>("abilities", "queues, labels, runtimes, users and resources")
         .written(Write::kRarely),
     field<&WorkerRow::info, &WorkerInfo::slots>("slots", "maximum number of tasks it can hold")
         .written(Write::kRarely),

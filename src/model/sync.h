@@ -61,6 +61,7 @@ struct WorkOrder {
   std::vector<std::string> outputs;  // names it must write
   bool report_output = false;        // say how much it has written: output counts as life
   SecretsPtr secrets = nullptr;      // null: none
+  std::string user = {};             // whom it runs as; empty: the worker's choice
 };
 
 // What a worker (or any agent) says about itself when it registers.
@@ -80,6 +81,7 @@ struct WorkerInfo {
   std::vector<std::string> runtimes;  // sorted, unique
   std::uint32_t slots = 1;
   Resources resources;
+  std::vector<std::string> users = {};  // whom tasks may ask to run as; sorted, unique
   friend bool operator==(const WorkerInfo&, const WorkerInfo&) = default;
 };
 

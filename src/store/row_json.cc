@@ -102,6 +102,7 @@ std::string abilities_json(const WorkerInfo& info) {
   const json::object all{{"queues", array_of(info.queues)},
                          {"labels", object_of(info.labels)},
                          {"runtimes", array_of(info.runtimes)},
+                         {"users", array_of(info.users)},
                          {"cpu_milli", info.resources.cpu_milli},
                          {"memory_bytes", info.resources.memory_bytes},
                          {"named", std::move(named)}};
@@ -115,6 +116,7 @@ bool read_abilities(std::string_view text, WorkerInfo& info) {
   return read(all.if_contains("queues"), info.queues) &&
          read(all.if_contains("labels"), info.labels) &&
          read(all.if_contains("runtimes"), info.runtimes) &&
+         (!all.contains("users") || read(all.if_contains("users"), info.users)) &&
          read(all.if_contains("cpu_milli"), info.resources.cpu_milli) &&
          read(all.if_contains("memory_bytes"), info.resources.memory_bytes) &&
          read(all.if_contains("named"), info.resources.named);

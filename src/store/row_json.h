@@ -21,7 +21,7 @@ std::optional<Labels> read_labels(std::string_view json);
 std::string numbers_json(const std::vector<std::uint32_t>& numbers);  // an array
 std::optional<std::vector<std::uint32_t>> read_numbers(std::string_view json);
 
-// Queues, labels, runtimes and resources; the rest of WorkerInfo has its own columns.
+// Queues, labels, runtimes, users and resources; the rest of WorkerInfo has its own columns.
 std::string abilities_json(const WorkerInfo& info);
 bool read_abilities(std::string_view json, WorkerInfo& info);
 

@@ -45,6 +45,7 @@ struct Launch {
   bool report_output = false;   // how much it writes is told, as a sign of life
   std::vector<std::string> outputs;  // names it must write, or it has failed
   SecretsPtr secrets = nullptr;      // wiped when it was started; null: none
+  std::string user = {};             // whom the task chose; empty: as all tasks
 };
 
 // The output of a task is waited for only after it has run this long.

@@ -26,7 +26,7 @@ constexpr std::string_view kFull = R"({
       "retry": {"max": 5, "backoff": "fixed", "delay": "0.5s", "max_delay": "2m",
                 "jitter": 0.25, "unless_exit": [2, 64]},
       "queue": "images", "priority": -7, "labels": {"zone": "b", "gpu": "a"}, "runtime": "python",
-      "worker": "w1",
+      "worker": "w1", "user": "build",
       "resources": {"cpu": 1.5, "memory": "512MiB", "named": {"seat": 2, "licence": 1}},
       "exclusive": true, "timeout": "5m", "scheduled_timeout": "90s", "stale_after": "30s",
       "map": {"over": {"range": {"from": 1, "to": 9, "step": 2}},
@@ -64,6 +64,7 @@ TEST(DagJson, EveryFieldFindsItsPlace) {
   EXPECT_EQ(node.requirements.labels, (Labels{{"gpu", "a"}, {"zone", "b"}})) << "sorted";
   EXPECT_EQ(node.requirements.runtime, "python");
   EXPECT_EQ(node.requirements.worker, WorkerId("w1"));
+  EXPECT_EQ(node.requirements.user, "build");
   EXPECT_EQ(node.requirements.resources.cpu_milli, 1'500);
   EXPECT_EQ(node.requirements.resources.memory_bytes, 536'870'912);
   EXPECT_EQ(node.requirements.resources.named, (NamedAmounts{{"licence", 1}, {"seat", 2}}));
@@ -139,7 +140,7 @@ TEST(DagJson, TheWrittenFormIsTheCanonicalOne) {
       R"("retry":{"max":5,"backoff":"fixed","delay":"500ms","max_delay":"2m","jitter":0.25,)"
       R"("unless_exit":[2,64]},"queue":"images","priority":-7,"labels":{"gpu":"a","zone":"b"},)"
       R"("runtime":"python","worker":"w1",)"
-      R"("resources":{"cpu":1.5,"memory":"512MiB","named":{"licence":1,"seat":2}},)"
+      R"("resources":{"cpu":1.5,"memory":"512MiB","named":{"licence":1,"seat":2}},"user":"build",)"
       R"("exclusive":true,"timeout":"5m","scheduled_timeout":"90s","stale_after":"30s",)"
       R"("map":{"over":{"range":{"from":1,"to":9,"step":2}},"max_parallel":16,"max_failures":0}}}})");
 }

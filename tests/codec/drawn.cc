@@ -143,6 +143,7 @@ NodeSpec drawn_node(Rng& rng, const std::vector<NodeSpec>& before) {
   if (rng.chance(300)) node.requirements.runtime = drawn_line(rng);
   if (rng.chance(300)) node.requirements.worker = WorkerId(drawn_line(rng));
   node.requirements.resources = drawn_resources(rng);
+  if (rng.chance(300)) node.requirements.user = drawn_name(rng);
   node.priority = static_cast<std::int8_t>(rng.between(-kPriorityMax, kPriorityMax));
   node.exclusive = rng.chance(500);
   node.execution_timeout = drawn_timeout(rng);
@@ -225,6 +226,7 @@ Assignment drawn_assignment(Rng& rng) {
   order.resources = drawn_resources(rng);
   order.outputs = drawn_names(rng);
   order.report_output = rng.chance(500);
+  if (rng.chance(300)) order.user = drawn_name(rng);
   if (rng.chance(300)) {
     order.secrets = std::make_shared<SecretSet>();
     order.secrets->values.push_back({"PASSWORD", false, SecretText(drawn_bytes(rng))});
@@ -297,6 +299,7 @@ codec::RegisterBody drawn_register(Rng& rng) {
   if (info.queues.empty()) info.queues = {"default"};
   info.labels = drawn_pairs(rng, drawn_line);
   info.runtimes = drawn_names(rng);
+  info.users = drawn_names(rng);
   info.slots = static_cast<std::uint32_t>(drawn_number(rng));
   info.resources = drawn_resources(rng);
   body.incarnation = {drawn_number(rng)};

@@ -139,7 +139,7 @@ TEST(RegisterJson, EveryFieldFindsItsPlace) {
   const auto body =
       read_register(R"({"id":"w1","machine":"m1","name":"n","address":"h:1","zone":"z",
     "group":"g","version":"1.0","metadata":{ "rack": 7 },"queues":["b","a"],
-    "labels":{"y":"2","x":"1"},"runtimes":["python","node"],"slots":4,
+    "labels":{"y":"2","x":"1"},"runtimes":["python","node"],"users":["deploy","build"],"slots":4,
     "resources":{"cpu":8,"memory":"16GiB","named":{"gpu":2}},"incarnation":123})");
   ASSERT_TRUE(body.has_value()) << body.error().front().message;
   EXPECT_EQ(body->info.machine, MachineId("m1"));
@@ -149,6 +149,7 @@ TEST(RegisterJson, EveryFieldFindsItsPlace) {
   EXPECT_EQ(body->info.queues, (std::vector<std::string>{"a", "b"})) << "sorted";
   EXPECT_EQ(body->info.labels, (Labels{{"x", "1"}, {"y", "2"}}));
   EXPECT_EQ(body->info.runtimes, (std::vector<std::string>{"node", "python"}));
+  EXPECT_EQ(body->info.users, (std::vector<std::string>{"build", "deploy"}));
   EXPECT_EQ(body->info.slots, 4U);
   EXPECT_EQ(body->info.resources,
             (Resources{.cpu_milli = 8'000, .memory_bytes = 16LL << 30, .named = {{"gpu", 2}}}));
@@ -165,6 +166,7 @@ TEST(RegisterJson, BadRegistrationsAreRefusedAtTheirPlace) {
       {R"({"id":"w","queues":["a","a"]})", "/queues", 1, 20, "'a' is given twice"},
       {R"({"id":"w","queues":["a b"]})", "/queues", 1, 20, "queue 'a b' may contain only"},
       {R"({"id":"w","runtimes":[""]})", "/runtimes", 1, 22, "runtime is empty"},
+      {R"({"id":"w","users":["a b"]})", "/users", 1, 19, "user 'a b' may contain only"},
       {R"({"id":"w","labels":{"a":"1","a":"2"}})", "/labels/a", 1, 29, "given twice"},
       {R"({"id":"w","labels":{"a":"\u202eb"}})", "/labels/a", 1, 25,
        "changes the direction of text"},

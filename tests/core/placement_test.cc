@@ -1,5 +1,6 @@
 // Which worker gets which task: queues, priorities, abilities, resources, load.
 
+#include "core/explain.h"
 #include "tests/core/harness.h"
 
 namespace vortex::core {
@@ -53,6 +54,25 @@ TEST_F(Placement, A07_LabelsAndRuntimeMustAllBeOffered) {
   r.runtime = "ruby";
   const RunId run = submit({needing("b", r)});
   EXPECT_EQ(state_of({run, 0}), TaskState::kQueued);
+}
+
+TEST_F(Placement, ATaskThatChoosesItsUserGoesToAWorkerThatAllowsIt) {
+  Hand& none = join("none", 4);
+  WorkerInfo deploys = worker_info("deploys", 4);
+  deploys.users = {"deploy"};
+  Hand& other = join(deploys);
+  Requirements r;
+  r.user = "build";
+  const RunId run = submit({needing("a", r)});
+  EXPECT_TRUE(none.assigned.empty());
+  EXPECT_TRUE(other.assigned.empty());
+  EXPECT_THAT(explain(*state, {run, 0}, now).moves_when,
+              ::testing::HasSubstr("allows tasks to run as 'build'"));
+  WorkerInfo builds = worker_info("builds", 4);
+  builds.users = {"build", "deploy"};
+  Hand& yes = join(builds);
+  EXPECT_EQ(yes.assigned.size(), 1U);
+  drain_work(yes);
 }
 
 TEST_F(Placement, A07_LoadIsBalancedNotGivenToTheFirst) {

@@ -178,6 +178,7 @@ TEST_F(Refusals, RegistrationsThatMakeNoSense) {
   EXPECT_EQ(kind_of(with([](auto& i) { i.queues.clear(); })), RefusalKind::kMalformed);
   EXPECT_EQ(kind_of(with([](auto& i) { i.queues = {"b", "a"}; })), RefusalKind::kMalformed);
   EXPECT_EQ(kind_of(with([](auto& i) { i.runtimes = {"b", "a"}; })), RefusalKind::kMalformed);
+  EXPECT_EQ(kind_of(with([](auto& i) { i.users = {"b", "a"}; })), RefusalKind::kMalformed);
   EXPECT_EQ(kind_of(with([](auto& i) { i.id = WorkerId("w"); })), RefusalKind::kStaleIncarnation);
   EXPECT_EQ(kind_of(with([](auto& i) { i.id = WorkerId("gone"); })),
             RefusalKind::kStaleIncarnation);

@@ -72,4 +72,35 @@ eventually pgrep -u nobody -f 'sleep 4711'
 pgrep -u nobody -f 'sleep 4711' >/dev/null && fail "something of it is left"
 kill "$supervisor"
 wait "$supervisor" || fail "the worker did not stop with 0"
+
+# A DAG chooses from the users that the operator allows, and from no others.
+refused "another name of root" --worker.task-users-allowed=daemon,00:0
+refused "no user 'no-such-user'" --worker.task-users-allowed=daemon,no-such-user
+"$vortex" "${worker[@]}" --worker.task-user=nobody --worker.task-users-allowed=daemon,bin 2>"$folder/worker2.log" &
+supervisor=$!
+cat >"$folder/users.yaml" <<'YAML'
+vortex: 1
+name: users
+defaults: {retries: 0}
+tasks:
+  default: {run: [sh, -c, "id -un; stat -c %U $VORTEX_TMPDIR"]}
+  chosen: {user: daemon, needs: default, run: [sh, -c, "id -un; echo $USER; stat -c %U $VORTEX_TMPDIR; echo '{}' > $VORTEX_OUTPUTS"]}
+  another: {user: bin, needs: chosen, run: [id, -un]}
+YAML
+"$vortex" run "$folder/users.yaml" >/dev/null 2>"$folder/err" || fail "users: $(cat "$folder/err")"
+[[ "$("$vortex" logs @last | sort)" == "$(printf '%s\n' 'another | bin' 'chosen | daemon' 'chosen | daemon' \
+  'chosen | daemon' 'default | nobody' 'default | nobody')" ]] || fail "other users: $("$vortex" logs @last)"
+"$vortex" workers show w-1 | grep -q 'bin,daemon' || fail "the worker does not show its users: $("$vortex" workers show w-1)"
+for user in root nobody games; do
+  sed -i "s/user: .*, needs: default/user: $user, needs: default/" "$folder/users.yaml"
+  run="$("$vortex" run "$folder/users.yaml" --detach -q)"
+  waits() { "$vortex" tasks explain "$run/chosen" | grep -q "allows tasks to run as '$user'"; }
+  eventually waits
+  "$vortex" runs cancel "$run" --yes >/dev/null 2>&1
+done
+sed -i 's/user: .*, needs: default/user: "root:root", needs: default/' "$folder/users.yaml"
+"$vortex" validate "$folder/users.yaml" >"$folder/said" 2>&1 && fail "a group was accepted as part of the user"
+grep -q "user 'root:root' may contain only" "$folder/said" || fail "no reason: $(cat "$folder/said")"
+kill "$supervisor"
+wait "$supervisor" || fail "the worker did not stop with 0"
 echo "task_user: ok"

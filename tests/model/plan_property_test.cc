@@ -171,6 +171,7 @@ class Nonsense {
     if (odd()) r.queue = text();
     if (odd()) r.runtime = text();
     if (odd()) r.worker = WorkerId(text());
+    if (odd()) r.user = text();
     while (rng_.chance(50)) r.labels.emplace_back(name(), text());
     if (odd()) r.resources.cpu_milli = number();
     if (odd()) r.resources.memory_bytes = number();

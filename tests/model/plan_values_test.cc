@@ -137,6 +137,8 @@ std::vector<Bound> requirement_bounds() {
       {"runtime", [](auto& n) { n.requirements.runtime = "python 3.11"; },
        [](auto& n) { n.requirements.runtime = "python\n"; },
        "runtime 'python\\x0a' contains a control character"},
+      {"user", [](auto& n) { n.requirements.user = "build"; },
+       [](auto& n) { n.requirements.user = "root:root"; }, "user 'root:root' may contain only"},
       {"worker", [](auto& n) { n.requirements.worker = WorkerId(text(kLabelBytesMax)); },
        [](auto& n) { n.requirements.worker = WorkerId(text(kLabelBytesMax + 1)); }, "worker"},
       {"label_name", [](auto& n) { n.requirements.labels = {{"example.org/zone", ""}}; },

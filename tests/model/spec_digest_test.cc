@@ -90,6 +90,7 @@ std::map<std::string, Change> policy_changes() {
       {"label", [](auto&, auto& n) { n.requirements.labels[0].second = "no"; }},
       {"label name", [](auto&, auto& n) { n.requirements.labels[0].first = "cpu"; }},
       {"runtime", [](auto&, auto& n) { n.requirements.runtime = "w"; }},
+      {"user", [](auto&, auto& n) { n.requirements.user = "w"; }},
       {"worker", [](auto&, auto& n) { n.requirements.worker = WorkerId("w"); }},
       {"cpu", [](auto&, auto& n) { ++n.requirements.resources.cpu_milli; }},
       {"memory", [](auto&, auto& n) { ++n.requirements.resources.memory_bytes; }},

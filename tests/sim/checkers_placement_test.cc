@@ -80,6 +80,9 @@ TEST(PlacementChecker, WorkerThatFitsIsClean) {
   EXPECT_THAT(claimed_with([](NodeSpec& n) { n.requirements.labels = {{"zone", "a"}}; },
                            [](WorkerInfo& i) { i.labels = {{"zone", "a"}}; }),
               ElementsAre());
+  EXPECT_THAT(claimed_with([](NodeSpec& n) { n.requirements.user = "build"; },
+                           [](WorkerInfo& i) { i.users = {"build"}; }),
+              ElementsAre());
 }
 
 TEST(PlacementChecker, WorkerThatLacksSomething) {
@@ -87,6 +90,7 @@ TEST(PlacementChecker, WorkerThatLacksSomething) {
       [](NodeSpec& n) { n.requirements.queue = "bulk"; },
       [](NodeSpec& n) { n.requirements.labels = {{"zone", "a"}}; },
       [](NodeSpec& n) { n.requirements.runtime = "py"; },
+      [](NodeSpec& n) { n.requirements.user = "build"; },
       [](NodeSpec& n) { n.requirements.worker = WorkerId("w2"); }};
   for (const auto& demand : demands) {
     EXPECT_THAT(claimed_with(demand), ElementsAre("37-placed-right"));

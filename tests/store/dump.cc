@@ -25,9 +25,9 @@ std::string text_of(const T& value) {
   } else if constexpr (std::same_as<T, CheckpointRef>) {
     return fmt::format("{}/{}", value.number, value.bytes);
   } else if constexpr (std::same_as<T, WorkerInfo>) {
-    return fmt::format("{} {} {} cpu={} memory={} {}", value.queues, value.labels, value.runtimes,
-                       value.resources.cpu_milli, value.resources.memory_bytes,
-                       value.resources.named);
+    return fmt::format("{} {} {} {} cpu={} memory={} {}", value.queues, value.labels,
+                       value.runtimes, value.users, value.resources.cpu_milli,
+                       value.resources.memory_bytes, value.resources.named);
   } else if constexpr (requires { value.has_value(); }) {
     return value ? text_of(*value) : "unset";
   } else if constexpr (requires { value.value; }) {

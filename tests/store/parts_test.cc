@@ -70,10 +70,17 @@ TEST(RowJson, KeepsListsExactly) {
   info.queues = {"a", "b"};
   info.labels = {{"os", "linux"}};
   info.runtimes = {"python"};
+  info.users = {"build", "deploy"};
   info.resources = {.cpu_milli = -1, .memory_bytes = 1LL << 40, .named = {{"gpu", 3}}};
   WorkerInfo read;
   ASSERT_TRUE(read_abilities(abilities_json(info), read));
   EXPECT_EQ(read, info);
+  WorkerInfo older;
+  ASSERT_TRUE(read_abilities(R"({"queues":["a"],"labels":{},"runtimes":[],"cpu_milli":0,)"
+                             R"("memory_bytes":0,"named":{}})",
+                             older))
+      << "as it was written before there were users";
+  EXPECT_TRUE(older.users.empty());
   for (const char* text : {"", "[]", "{\"a\":1}", "nonsense"})
     EXPECT_FALSE(read_labels(text)) << text;
   for (const char* text : {"", "{}", "[-1]", "[4294967296]", "[\"1\"]"}) {

@@ -172,6 +172,7 @@ void World::change_worker(Commit& commit) {
   info->zone = fmt::format("zone-{}", rng_.below(2));
   info->labels = {{"gpu", "no"}, {"os", "linux"}};
   info->runtimes = {"python"};
+  info->users = {"build"};
   info->resources = {.cpu_milli = 1500, .memory_bytes = 1 << 30, .named = {{"gpu", 2}}};
   row.info = info;
   row.suspect = rng_.chance(300);

@@ -146,6 +146,56 @@ TEST_F(ConfinementTest, WithoutANetworkThereIsOnlyLoopback) {
       "lo\n1\n");
 }
 
+// What a task that chose this user says.
+std::string shell_as(Executing& on, const std::string& user, const std::string& script) {
+  const Attempt attempt =
+      on.start({"sh", "-c", script}, [&](Launch& launch) { launch.user = user; });
+  const Told& told = on.wait_over(attempt);
+  return told.exit ? on.text(attempt) : summary(told);
+}
+
+TEST_F(ConfinementTest, TasksOfOneSlotRunAsTheUserThatEachChose) {
+  Executing on(Containment::kAuto, held([](WorkerSettings& s) {
+                 s.task_user = "nobody";
+                 s.task_users_allowed = "daemon, bin:games, root";
+               }));
+  const std::string who =
+      "id -un; id -gn; echo $HOME; stat -c %U $VORTEX_TMPDIR; echo x > $VORTEX_TMPDIR/x;"
+      "grep NoNewPrivs /proc/self/status | cut -f2";
+  EXPECT_EQ(shell_as(on, "", who), "nobody\nnogroup\n/nonexistent\nnobody\n1\n");
+  EXPECT_EQ(shell_as(on, "daemon", who), "daemon\ndaemon\n/usr/sbin\ndaemon\n1\n");
+  EXPECT_EQ(shell_as(on, "bin", who), "bin\ngames\n/bin\nbin\n1\n");
+  EXPECT_EQ(shell_as(on, "root", who), "root\nroot\n/root\nroot\n1\n");
+  EXPECT_EQ(shell_as(on, "", who), "nobody\nnogroup\n/nonexistent\nnobody\n1\n");
+}
+
+TEST_F(ConfinementTest, TaskWithAUserThatIsNotAllowedFailsAndTheNextOneRuns) {
+  Executing on(Containment::kAuto,
+               held([](WorkerSettings& s) { s.task_users_allowed = "daemon"; }));
+  for (const char* user : {"root", "nobody", "daemon:root", "0"}) {
+    const Attempt attempt = on.start({"true"}, [&](Launch& launch) { launch.user = user; });
+    EXPECT_THAT(summary(on.wait_over(attempt)),
+                HasSubstr(fmt::format("does not allow tasks to run as '{}'", user)));
+  }
+  EXPECT_EQ(shell_as(on, "daemon", "id -un"), "daemon\n");
+}
+
+TEST_F(ConfinementTest, AllowedUsersThatCannotBeMeantAreRefused) {
+  const TempFolder folder;
+  ::chmod(folder.path().c_str(), 0711);
+  const auto refused = [&](const char* users) {
+    const auto made =
+        confinement_of(settings([&](WorkerSettings& s) { s.task_users_allowed = users; }),
+                       folder.path() + "/work");
+    return made ? std::string() : made.error();
+  };
+  EXPECT_EQ(refused("daemon,root"), "");
+  EXPECT_THAT(refused("daemon,no-such-user"), HasSubstr("there is no user 'no-such-user'"));
+  EXPECT_THAT(refused("daemon,,bin"), HasSubstr("between the commas is empty"));
+  EXPECT_THAT(refused("daemon,daemon:games"), HasSubstr("daemon is listed twice"));
+  EXPECT_THAT(refused("00:0"), HasSubstr("another name of root"));
+}
+
 TEST_F(ConfinementTest, UnknownUserOrGroupIsRefusedWithWhatToDo) {
   const TempFolder folder;
   const auto refused = [&](const char* user) {

@@ -215,6 +215,7 @@ std::optional<worker::WorkerOptions> worker_options(const Context& context,
     return std::nullopt;
   }
   options.confinement = *std::move(confinement);
+  for (const auto& user : options.confinement.allowed) info.users.push_back(user.as);
   return options;
 }
 

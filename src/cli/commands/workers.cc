@@ -163,6 +163,7 @@ std::string worker_record(const object& worker, const Look& look) {
   add_if("queues", joined(list_at(worker, "queues")));
   add_if("labels", labels_of(worker));
   add_if("runtimes", joined(list_at(worker, "runtimes")));
+  add_if("users of tasks", joined(list_at(worker, "users")));
   add_if("version", text_at(worker, "version"));
   return record.text(look);
 }

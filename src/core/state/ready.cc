@@ -116,7 +116,7 @@ void ReadyQueues::remove(TaskTable& tasks, ClassIx ix, std::int8_t priority, Tas
 }
 
 ProfileIx ReadyQueues::profile(const WorkerInfo& info) {
-  Abilities abilities{info.queues, info.labels, info.runtimes};
+  Abilities abilities{info.queues, info.labels, info.runtimes, info.users};
   const auto known = profile_by_abilities_.find(abilities);
   if (known != profile_by_abilities_.end()) return known->second;
   WorkerProfile made;
@@ -140,7 +140,9 @@ bool ReadyQueues::fits(ProfileIx profile_ix, ClassIx ix) {
         std::find(who.queues.begin(), who.queues.end(), cls.queue) != who.queues.end();
     const bool runs = need.runtime.empty() ||
                       std::binary_search(able.runtimes.begin(), able.runtimes.end(), need.runtime);
-    known = in_queue && runs && has_all(able.labels, need.labels) ? kYes : kNo;
+    const bool allows =
+        need.user.empty() || std::binary_search(able.users.begin(), able.users.end(), need.user);
+    known = in_queue && runs && allows && has_all(able.labels, need.labels) ? kYes : kNo;
   }
   return known == kYes;
 }

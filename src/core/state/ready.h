@@ -61,6 +61,7 @@ struct Abilities {
   std::vector<std::string> queues;
   Labels labels;
   std::vector<std::string> runtimes;
+  std::vector<std::string> users;
   friend auto operator<=>(const Abilities&, const Abilities&) = default;
 };
 

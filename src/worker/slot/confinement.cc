@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "model/check.h"
 #include "worker/own_folder.h"
 
 namespace vortex::worker {
@@ -38,7 +39,14 @@ std::optional<std::uint32_t> id_in(std::string_view text) {
   return id;
 }
 
-std::expected<TaskUser, std::string> find_user(const std::string& text) {
+// A user as an operator wrote it, and the setting it is in.
+struct WrittenUser {
+  std::string_view setting;
+  std::string text;
+};
+
+std::expected<TaskUser, std::string> find_user(const WrittenUser& written) {
+  const std::string& text = written.text;
   const std::size_t colon = text.find(':');
   const std::string name = text.substr(0, colon);
   TaskUser user;
@@ -49,17 +57,17 @@ std::expected<TaskUser, std::string> find_user(const std::string& text) {
   } else if (id && colon != std::string::npos) {
     user = {*id, 0, name, "/"};
   } else {
-    return std::unexpected(fmt::format(
-        "worker.task_user = {}: there is no user '{}' on this machine; create it, or write UID:GID",
-        text, name));
+    return std::unexpected(
+        fmt::format("{}: {}: there is no user '{}' on this machine; create it, or write UID:GID",
+                    written.setting, text, name));
   }
   if (colon == std::string::npos) return user;
   const std::string group = text.substr(colon + 1);
   const auto gid = id_in(group);
   const ::group* found = gid ? nullptr : ::getgrnam(group.c_str());
   if (!gid && found == nullptr) {
-    return std::unexpected(
-        fmt::format("worker.task_user = {}: there is no group '{}' on this machine", text, group));
+    return std::unexpected(fmt::format("{}: {}: there is no group '{}' on this machine",
+                                       written.setting, text, group));
   }
   user.gid = gid ? *gid : found->gr_gid;
   return user;
@@ -98,19 +106,19 @@ std::string barrier(const std::string& path, const ConfineOrder& as) {
   return found > static_cast<int>(parts.size()) ? path : parts[static_cast<std::size_t>(found - 1)];
 }
 
-std::expected<void, std::string> open_the_way(const Confinement& confinement) {
-  const std::string& path = confinement.writable;
+std::expected<void, std::string> open_the_way(const WrittenUser& written, const std::string& path,
+                                              const ConfineOrder& as) {
   const auto folder = open_own_folder(path);
   if (!folder) return std::unexpected("--work-dir: " + folder.error());
   if (::fchmod(folder->get(), kPassable) != 0) {
     return std::unexpected(fmt::format("{}: {}", path, std::strerror(errno)));
   }
-  const std::string closed = barrier(path, order_of(confinement));
+  const std::string closed = barrier(path, as);
   if (closed.empty()) return {};
-  return std::unexpected(fmt::format(
-      "worker.task_user = {}: this user cannot pass through {}, which leads to the files of its "
-      "tasks; run 'chmod o+x {}', or use another directory with --work-dir",
-      confinement.user->name, closed, closed));
+  return std::unexpected(
+      fmt::format("{}: {}: this user cannot pass through {}, which leads to the files of its "
+                  "tasks; run 'chmod o+x {}', or use another directory with --work-dir",
+                  written.setting, written.text, closed, closed));
 }
 
 std::expected<void, std::string> check_namespaces(const Confinement& confinement) {
@@ -126,24 +134,84 @@ std::expected<void, std::string> check_namespaces(const Confinement& confinement
       key, std::strerror(error)));
 }
 
-std::expected<void, std::string> set_user(const WorkerSettings& settings, Confinement& out) {
-  if (settings.task_user.empty()) return {};
-  auto user = find_user(settings.task_user);
+// Finds the user and checks that this worker can become it.
+std::expected<AllowedUser, std::string> usable(const WorkerSettings& settings,
+                                               const WrittenUser& written) {
+  auto user = find_user(written);
   if (!user) return std::unexpected(std::move(user.error()));
-  out.no_new_privileges = true;
-  const bool is_ours = user->uid == ::geteuid() && user->gid == ::getegid();
-  if (is_ours) return {};
-  if (::geteuid() != 0) {
+  AllowedUser out;
+  out.as = written.text.substr(0, written.text.find(':'));
+  out.is_own = user->uid == ::geteuid() && user->gid == ::getegid();
+  if (!out.is_own && ::geteuid() != 0) {
     return std::unexpected(
-        fmt::format("worker.task_user = {}: only root can run tasks as another user; start the "
+        fmt::format("{}: {}: only root can run tasks as another user; start the "
                     "worker as root, or as {} without this setting",
-                    settings.task_user, user->name));
+                    written.setting, written.text, user->name));
   }
   if (settings.launcher == Launcher::kContainer && !settings.container_root.empty()) {
     user->home = "/";  // that of the machine is not in there
   }
   out.user = *std::move(user);
-  return open_the_way(out);
+  return out;
+}
+
+std::expected<void, std::string> set_user(const WorkerSettings& settings, Confinement& out) {
+  if (settings.task_user.empty()) return {};
+  const WrittenUser written{"worker.task_user", settings.task_user};
+  auto user = usable(settings, written);
+  if (!user) return std::unexpected(std::move(user.error()));
+  out.no_new_privileges = true;
+  if (user->is_own) return {};
+  out.user = std::move(user->user);
+  return open_the_way(written, out.writable, order_of(out));
+}
+
+// Root has other names, and a list that was meant for one of them must not let tasks be root.
+bool is_root_by_another_name(const AllowedUser& user) {
+  return user.user.uid == 0 && user.as != "root" && user.as != "0";
+}
+
+std::expected<void, std::string> add_allowed(const WorkerSettings& settings, std::string text,
+                                             Confinement& out) {
+  const WrittenUser written{"worker.task_users_allowed", std::move(text)};
+  auto user = usable(settings, written);
+  if (!user) return std::unexpected(std::move(user.error()));
+  if (const auto wrong = complain_of_name("user", user->as)) {
+    return std::unexpected(fmt::format("{}: {}", written.setting, *wrong));
+  }
+  if (is_root_by_another_name(*user)) {
+    return std::unexpected(
+        fmt::format("{}: {}: this is another name of root; write root if tasks may run as root",
+                    written.setting, written.text));
+  }
+  if (find_allowed(out, user->as) != nullptr) {
+    return std::unexpected(fmt::format("{}: {} is listed twice", written.setting, user->as));
+  }
+  if (!user->is_own) {
+    auto fine = open_the_way(written, out.writable, order_of(out, *user));
+    if (!fine) return fine;
+  }
+  const auto at = std::ranges::lower_bound(out.allowed, user->as, {}, &AllowedUser::as);
+  out.allowed.insert(at, *std::move(user));
+  return {};
+}
+
+std::expected<void, std::string> set_allowed(const WorkerSettings& settings, Confinement& out) {
+  const std::string_view list = settings.task_users_allowed;
+  for (std::size_t at = 0; at < list.size();) {
+    const std::size_t comma = std::min(list.find(',', at), list.size());
+    std::string_view one = list.substr(at, comma - at);
+    at = comma + 1;
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    while (one.ends_with(' ')) one.remove_suffix(1);
+    if (one.empty()) {
+      return std::unexpected(
+          std::string("worker.task_users_allowed: a name between the commas is "
+                      "empty; write for example build,deploy"));
+    }
+    if (auto fine = add_allowed(settings, std::string(one), out); !fine) return fine;
+  }
+  return {};
 }
 
 int bind_again(const char* path) { return ::mount(path, path, nullptr, MS_BIND | MS_REC, nullptr); }
@@ -207,6 +275,9 @@ std::expected<Confinement, std::string> confinement_of(const WorkerSettings& set
         "that directory read-only instead"));
   }
   if (auto fine = set_user(settings, out); !fine) return std::unexpected(std::move(fine.error()));
+  if (auto fine = set_allowed(settings, out); !fine) {
+    return std::unexpected(std::move(fine.error()));
+  }
   if (out.read_only_root) {
     if (const auto folder = open_own_folder(work_dir); !folder) {
       return std::unexpected("--work-dir: " + folder.error());
@@ -231,6 +302,18 @@ ConfineOrder order_of(const Confinement& confinement) {
   order.read_only_root = confinement.read_only_root ? 1 : 0;
   order.no_network = confinement.no_network ? 1 : 0;
   return order;
+}
+
+ConfineOrder order_of(const Confinement& confinement, const AllowedUser& chosen) {
+  Confinement as = confinement;
+  as.no_new_privileges = true;
+  as.user = chosen.is_own ? std::nullopt : std::optional(chosen.user);
+  return order_of(as);
+}
+
+const AllowedUser* find_allowed(const Confinement& confinement, std::string_view user) {
+  const auto at = std::ranges::lower_bound(confinement.allowed, user, {}, &AllowedUser::as);
+  return at != confinement.allowed.end() && at->as == user ? &*at : nullptr;
 }
 
 int enter_namespaces(const ConfineOrder& order, const char* writable) {

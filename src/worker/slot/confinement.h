@@ -5,12 +5,15 @@
 // What is set is checked once, at the start of a worker, and refused with what to do; a runner then
 // applies it without asking. Namespaces are the runner's, made once; user and limits are the
 // task's, set just before its program is loaded. A task that changes its user can never gain
-// privileges again. Killing does not depend on any of this: the runner stays what it is.
+// privileges again; it may choose one that the operator listed, and no other. Killing does not
+// depend on any of this: the runner stays what it is.
 
 #include <cstdint>
 #include <expected>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -25,8 +28,16 @@ struct TaskUser {
   std::string home;
 };
 
+// One that tasks may choose, by the name that the operator listed.
+struct AllowedUser {
+  std::string as;
+  TaskUser user;
+  bool is_own = false;  // the worker's: nothing to change
+};
+
 struct Confinement {
-  std::optional<TaskUser> user;  // unset: the worker's
+  std::optional<TaskUser> user;      // of tasks that choose none; unset: the worker's
+  std::vector<AllowedUser> allowed;  // sorted by `as`
   bool no_new_privileges = false;
   std::uint32_t processes_max = 0;   // 0: no limit of ours
   std::uint32_t open_files_max = 0;  // the same
@@ -54,6 +65,10 @@ struct ConfineOrder {
   std::uint32_t no_network = 0;
 };
 ConfineOrder order_of(const Confinement& confinement);
+// Of a task that chose its user.
+ConfineOrder order_of(const Confinement& confinement, const AllowedUser& chosen);
+// Null: this worker does not allow it.
+const AllowedUser* find_allowed(const Confinement& confinement, std::string_view user);
 
 // In the runner: namespaces of its own for all that it starts. An errno; 0: done.
 int enter_namespaces(const ConfineOrder& order, const char* writable);

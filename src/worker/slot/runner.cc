@@ -106,6 +106,7 @@ class Runner {
   void kill(Duration grace, EndedBy by);
   Turn take_fence(const Order& order, Packet& packet);
   Turn take_confinement(std::span<const std::byte> rest);
+  Turn take_rights(std::span<const std::byte> rest);
   void arm_fence(Instant until);
   void judge_fence();
   bool reap_dead();
@@ -194,6 +195,8 @@ Runner::Turn Runner::take_order() {
       return take_fence(order, packet);
     case OrderKind::kConfine:
       return take_confinement(std::span(buffer_).first(packet.bytes).subspan(sizeof(order)));
+    case OrderKind::kRights:
+      return take_rights(std::span(buffer_).first(packet.bytes).subspan(sizeof(order)));
   }
   return control_ ? Turn::kGoOn : Turn::kEnd;
 }
@@ -219,6 +222,14 @@ Runner::Turn Runner::take_confinement(std::span<const std::byte> rest) {
   const auto* writable = reinterpret_cast<const char*>(rest.data() + sizeof(confine_));
   confine_error_ = enter_namespaces(confine_, writable);
   spawn_.confine = &confine_;
+  return Turn::kGoOn;
+}
+
+// The namespaces stay what they are: only the rights of the next task are others. Without them it
+// would run as somebody else.
+Runner::Turn Runner::take_rights(std::span<const std::byte> rest) {
+  if (task_ || spawn_.confine == nullptr || rest.size() != sizeof(confine_)) return Turn::kEnd;
+  std::memcpy(&confine_, rest.data(), sizeof(confine_));
   return Turn::kGoOn;
 }
 

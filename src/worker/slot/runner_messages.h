@@ -32,6 +32,7 @@ enum class OrderKind : std::uint32_t {
   kRecord,    // descriptor: the record in which tasks note themselves, before anything is started
   kFence,     // descriptor: the memory of a Fence; grace of the kill when it is passed
   kConfine,   // a ConfineOrder and the writable folder follow; before anything is started
+  kRights,    // a ConfineOrder follows: user and limits of the tasks from here on
 };
 
 // The payload of kStart: argv, then environment, then the working directory, each text closed by

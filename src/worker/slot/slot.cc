@@ -138,6 +138,11 @@ void RunnerLink::confine(const Confinement& confinement) {
   send({.kind = OrderKind::kConfine}, payload, {});
 }
 
+void RunnerLink::set_rights(const ConfineOrder& order) {
+  const std::string_view bytes(reinterpret_cast<const char*>(&order), sizeof(order));
+  send({.kind = OrderKind::kRights}, bytes, {});
+}
+
 void RunnerLink::set_record(int file, std::uint32_t slot) {
   send({.kind = OrderKind::kRecord, .slot = slot}, {}, {&file, 1});
 }
@@ -269,6 +274,7 @@ void Slot::start(Launch launch) {
 
 std::optional<Slot::Fault> Slot::begin() {
   if (auto fault = begin_runner()) return fault;
+  if (auto fault = choose_user()) return fault;
   SlotTask& task = *task_;
   const auto prepared = task.launch.checkpoint_file.empty()
                             ? files_->prepare(task.launch.checkpoint)
@@ -281,6 +287,33 @@ std::optional<Slot::Fault> Slot::begin() {
   auto fault = begin_process();
   if (task.secrets) wipe_secrets(variables);
   return fault;
+}
+
+// The list of the operator counts, whatever a controller says: this is where the rights are.
+std::optional<Slot::Fault> Slot::choose_user() {
+  Launch& launch = task_->launch;
+  const Confinement& confinement = host_.config.confinement;
+  const AllowedUser* chosen = find_allowed(confinement, launch.user);
+  if (chosen == nullptr && !launch.user.empty()) {
+    return Fault{EPERM,
+                 fmt::format("this worker does not allow tasks to run as '{}'; its operator can "
+                             "add the user to worker.task_users_allowed",
+                             launch.user),
+                 Whose::kTask};
+  }
+  if (chosen != nullptr) {
+    // In front, so that what the task sets itself wins.
+    launch.env.insert(
+        launch.env.begin(),
+        {{"HOME", chosen->user.home}, {"USER", chosen->user.name}, {"LOGNAME", chosen->user.name}});
+  }
+  if (launch.user == rights_of_) return std::nullopt;
+  rights_of_ = launch.user;
+  user_ = confinement.user;
+  if (chosen != nullptr) user_ = chosen->is_own ? std::nullopt : std::optional(chosen->user);
+  files_->set_owner(user_);
+  link_->set_rights(chosen != nullptr ? order_of(confinement, *chosen) : order_of(confinement));
+  return std::nullopt;
 }
 
 // The values go into the memory of the process and stay nowhere else.
@@ -297,7 +330,7 @@ std::optional<Slot::Fault> Slot::prepare_secrets() {
   auto prepared = SlotSecrets::prepare(*task.launch.secrets,
                                        {.home = host_.secret_home,
                                         .name = fmt::format("slot-{}-{}", number_, task.number),
-                                        .owner = host_.config.confinement.user});
+                                        .owner = user_});
   if (!prepared) return Fault{ENOTSUP, std::move(prepared.error()), Whose::kTask};
   task.secrets.emplace(*std::move(prepared));
   auto environment = task.secrets->take_environment();
@@ -375,6 +408,10 @@ std::optional<Slot::Fault> Slot::begin_runner() {
   link_ = std::move(*link);
   link_->join(group_.entrances());
   link_->confine(config.confinement);
+  // A new runner begins with the rights of all tasks.
+  rights_of_.clear();
+  user_ = config.confinement.user;
+  files_->set_owner(user_);
   if (config.root >= 0) link_->set_root(config.root);
   fence_grace_ = config.kill_grace;
   if (config.fence >= 0) link_->set_fence(config.fence, fence_grace_);
@@ -393,8 +430,8 @@ std::optional<Slot::Fault> Slot::open_output(int& write_end) {
   // Only this end: a task does not expect that its output can be full.
   ::fcntl(pipe[0], F_SETFL, O_NONBLOCK);
   // Whoever runs there may also open it anew, as /dev/stdout.
-  if (const auto& user = host_.config.confinement.user) {
-    [[maybe_unused]] const int done = ::fchown(pipe[1], user->uid, user->gid);
+  if (user_) {
+    [[maybe_unused]] const int done = ::fchown(pipe[1], user_->uid, user_->gid);
   }
   unheard_.reset(pipe[0]);
   task_->output_open = true;

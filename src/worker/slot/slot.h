@@ -68,6 +68,8 @@ class RunnerLink : public std::enable_shared_from_this<RunnerLink> {
   void set_root(int folder);
   // Its tasks are held like this.
   void confine(const Confinement& confinement);
+  // The user and limits of its tasks from here on. Precondition: it was confined, and has no task.
+  void set_rights(const ConfineOrder& order);
   // Its tasks note themselves in this record, as those of this slot.
   void set_record(int file, std::uint32_t slot);
   // Its tasks are killed with this grace when the fence is passed.
@@ -178,6 +180,7 @@ class Slot : public std::enable_shared_from_this<Slot> {
 
   std::optional<Fault> begin();
   std::optional<Fault> begin_process();
+  std::optional<Fault> choose_user();
   std::optional<Fault> prepare_secrets();
   void wipe_secrets(std::size_t variables);
   void end_secrets();
@@ -216,6 +219,8 @@ class Slot : public std::enable_shared_from_this<Slot> {
   SlotGroup group_;
   std::optional<SlotFiles> files_;
   std::shared_ptr<RunnerLink> link_;
+  std::string rights_of_;         // whose the runner gives to tasks; empty: those of all tasks
+  std::optional<TaskUser> user_;  // the same; unset: the worker's
   std::uint64_t tasks_ = 0;
   std::optional<SlotTask> task_;
   StartTexts texts_;

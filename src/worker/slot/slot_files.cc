@@ -150,6 +150,12 @@ std::expected<void, int> SlotFiles::hand_over(int file) const {
   return {};
 }
 
+// A folder that was handed over stays with its owner: the next one gets a new folder.
+void SlotFiles::set_owner(const std::optional<TaskUser>& owner) {
+  config_.owner = owner;
+  retire();
+}
+
 // A file of somebody else, linked to here, is none of the task's: we could read what it cannot.
 bool SlotFiles::is_theirs(const struct stat& seen) const {
   return !config_.owner || seen.st_uid == config_.owner->uid;

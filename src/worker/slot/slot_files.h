@@ -35,12 +35,14 @@ class SlotFiles {
     WorkFolder& home;                              // the worker's, in which folders are made
     std::string name;                              // of the first folder; others have a number too
     std::size_t checkpoint_bytes_max = 64 * 1024;  // read at once; a larger one is opened
-    std::optional<TaskUser> owner = {};            // who runs tasks; unset: we do
+    std::optional<TaskUser> owner = {};            // who runs tasks at first; unset: we do
     // Removes what has this name, somewhere else and when there is time.
     std::function<void(Fd parent, std::string name)> remove;
   };
   explicit SlotFiles(Config config) : config_(std::move(config)) {}
 
+  // Of the tasks from here on.
+  void set_owner(const std::optional<TaskUser>& owner);
   // Before a task. The error is for people, and a fault of the worker.
   std::expected<void, std::string> prepare(std::string_view checkpoint);
   // The same with a file that becomes the checkpoint.
