@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 """bench/hostile/hostile.py VORTEX [--seconds N]: how much hostile clients disturb everybody else.
 
-Starts a controller with tokens and three workers on loopback, first measures them in peace and then while all
-of this goes on at once:
+Starts a controller with tokens and three workers on loopback and measures them three times:
 
-  1,000 slow clients   each sends a request byte by byte
-  24 huge bodies       64 MB each, without a token, over and over
-  3 huge runs          maps of a million items each
-  a validate flood     a viewer sends documents with 80,000 variables on 8 connections
+  peace    nothing else goes on
+  plain    somebody submits 100,000 plain tasks in one document and cancels them, over and over
+  attack   all of this at once:
+    1,000 slow clients   each sends a request byte by byte
+    24 huge bodies       64 MB each, without a token, over and over
+    3 huge runs          maps of a million items each, and one of 100,000 plain tasks
+    a validate flood     a viewer sends documents on 8 connections: of 10,000 tasks, which are read to the end,
+                         and with 80,000 variables in one task, which are refused
 
 What is measured: how long a submit takes, how long a worker's sync takes (its heartbeat), whether a task was
 fenced, restarted or lost, and the controller's memory. Prints a table and then one line of JSON; `submit_ratio`
-and `sync_ratio` are the median under attack over the median in peace.
+and `sync_ratio` are the median under attack over the median in peace. Counts what each attack was answered with,
+and exits with 1 if one did not arrive as intended: then the figures say nothing.
 """
 
 import argparse
@@ -26,10 +30,17 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 ATTACKERS = "127.0.0.2"  # an address of their own, as they would have
 SLOW_CLIENTS, HUGE_BODIES, HUGE_RUNS, FLOOD = 1000, 24, 3, 8
+PLAIN_TASKS = 100_000
+
+
+def plain(name, tasks):
+    """A DAG without a map: each task has a definition of its own. Nobody runs it."""
+    return {"name": name, "tasks": {f"t{n}": {"run": ["true"], "queue": "nobody"} for n in range(tasks)}}
 
 
 def free_port():
@@ -84,9 +95,12 @@ class Cluster:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout, source_address=(source, 0))
 
     def ask(self, token, method, path, body=None, line=None, headers=None):
+        return self.ask_text(token, method, path, json.dumps(body) if body is not None else None, line, headers)
+
+    def ask_text(self, token, method, path, text, line=None, headers=None):
         line = line or self.connection()
-        sent = {"Authorization": f"Bearer {self.tokens[token]}", **(headers or {})}
-        line.request(method, path, json.dumps(body) if body is not None else None, sent)
+        sent = {"Authorization": f"Bearer {self.tokens[token]}", "Content-Type": "application/json", **(headers or {})}
+        line.request(method, path, text, sent)
         answer = line.getresponse()
         text = answer.read()
         return answer.status, json.loads(text) if text.startswith((b"{", b"[")) else {}
@@ -115,6 +129,7 @@ class Loop:
         self.act, self.pause = act, pause
         self.ended = threading.Event()
         self.failures = 0
+        self.trouble = ""
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
@@ -122,12 +137,13 @@ class Loop:
         while not self.ended.wait(self.pause):
             try:
                 self.act()
-            except (OSError, http.client.HTTPException):
+            except (OSError, http.client.HTTPException, RuntimeError) as trouble:
                 self.failures += 1
+                self.trouble = str(trouble)
 
     def stop(self):
         self.ended.set()
-        self.thread.join(60)
+        self.thread.join(120)
 
 
 class Timed:
@@ -141,9 +157,10 @@ class Timed:
         self.act()
         self.milliseconds.append((time.monotonic() - begin) * 1000)
 
-    def take(self):
-        taken, self.milliseconds = sorted(self.milliseconds), []
-        return taken
+    def taken(self):
+        if not self.milliseconds:
+            raise RuntimeError("nothing of what others do was answered")
+        return sorted(self.milliseconds)
 
 
 def submitter(cluster):
@@ -158,9 +175,9 @@ def submitter(cluster):
     return submit
 
 
-def heartbeat(cluster):
+def heartbeat(cluster, name):
     """A worker with nothing to do: its syncs are heartbeats."""
-    _, session = cluster.ask("worker", "POST", "/api/workers", {"id": "witness", "queues": ["nothing"]})
+    _, session = cluster.ask("worker", "POST", "/api/workers", {"id": name, "queues": ["nothing"]})
     line = cluster.connection()
     headers = {"Vortex-Session": session["session"]} if "session" in session else {}
     state = {"seq": 0, "mark": None}
@@ -170,7 +187,7 @@ def heartbeat(cluster):
         body = {"incarnation": session["incarnation"], "seq": state["seq"], "slots": 0, "held": [], "wait_ms": 0}
         if state["mark"]:
             body["ack"] = state["mark"]
-        status, answer = cluster.ask("worker", "POST", "/api/workers/witness/sync", body, line, headers)
+        status, answer = cluster.ask("worker", "POST", f"/api/workers/{name}/sync", body, line, headers)
         if status != 200:
             raise RuntimeError(f"a sync was answered with {status}: {answer}")
         state["mark"] = answer["mark"]
@@ -178,26 +195,66 @@ def heartbeat(cluster):
     return sync
 
 
+class PlainRuns:
+    """100,000 tasks in one document, submitted and cancelled again and again."""
+
+    def __init__(self, cluster):
+        self.cluster, self.answers, self.milliseconds = cluster, Counter(), []
+        self.body = json.dumps({"dag": plain("plain", PLAIN_TASKS)})
+        self.loop = Loop(self.once, 0.2)
+
+    def once(self):
+        line = self.cluster.connection(ATTACKERS)
+        begin = time.monotonic()
+        status, run = self.cluster.ask_text("huge", "POST", "/api/runs", self.body, line)
+        self.milliseconds.append((time.monotonic() - begin) * 1000)
+        self.answers[f"submit {status}"] += 1
+        if status == 201:
+            status, _ = self.cluster.ask("huge", "POST", f"/api/runs/{run['id']}/cancel", None, line)
+            self.answers[f"cancel {status}"] += 1
+
+    def stop(self):
+        self.loop.stop()
+
+    def wrong(self):
+        if self.loop.failures or set(self.answers) != {"submit 201", "cancel 200"}:
+            return [f"plain runs were answered with {dict(self.answers)}, {self.loop.failures} failures"]
+        return []
+
+
 class Attack:
     def __init__(self, cluster):
-        self.cluster, self.sockets = cluster, []
+        self.cluster, self.sockets, self.answers, self.guard = cluster, [], Counter(), threading.Lock()
         self.huge = b"x" * 64_000_000
-        wide = {"name": "wide", "tasks": {"a": {"run": ["true"], "env": {f"VARIABLE_{n}": "x" for n in range(80_000)}}}}
-        self.document = json.dumps(wide)
+        variables = {f"VARIABLE_{n}": "x" for n in range(80_000)}
+        wide = {"name": "wide", "tasks": {"a": {"run": ["true"], "env": variables}}}
+        self.documents = {"whole": json.dumps(plain("long", 10_000)), "wide": json.dumps(wide)}
         self.open_slow()
         self.loops = [Loop(self.drip, 1.0)]
         self.loops += [Loop(self.push, 0.05) for _ in range(HUGE_BODIES)]
-        self.loops += [Loop(self.validate) for _ in range(FLOOD)]
+        self.loops += [Loop(lambda kind=kind: self.validate(kind))
+                       for kind in self.documents for _ in range(FLOOD // len(self.documents))]
         for n in range(HUGE_RUNS):
-            cluster.ask("huge", "POST", "/api/runs", {"dag": {"name": f"huge{n}", "tasks": {
-                "a": {"run": ["true"], "queue": "nobody", "map": {"over": {"range": {"from": 1, "to": 1_000_000}}}}}}},
-                cluster.connection(ATTACKERS))
+            self.submit({"name": f"huge{n}", "tasks": {"a": {
+                "run": ["true"], "queue": "nobody", "map": {"over": {"range": {"from": 1, "to": 1_000_000}}}}}})
+        self.submit(plain("plain", PLAIN_TASKS))
+
+    def count(self, what):
+        with self.guard:
+            self.answers[what] += 1
+
+    def submit(self, dag):
+        status, _ = self.cluster.ask("huge", "POST", "/api/runs", {"dag": dag}, self.cluster.connection(ATTACKERS))
+        self.count(f"run {status}")
+
+    def connect_slowly(self):
+        one = socket.create_connection(("127.0.0.1", self.cluster.port), source_address=(ATTACKERS, 0))
+        one.sendall(b"POST /api/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+        self.count("slow connection")
+        return one
 
     def open_slow(self):
-        for _ in range(SLOW_CLIENTS):
-            one = socket.create_connection(("127.0.0.1", self.cluster.port), source_address=(ATTACKERS, 0))
-            one.sendall(b"POST /api/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
-            self.sockets.append(one)
+        self.sockets = [self.connect_slowly() for _ in range(SLOW_CLIENTS)]
 
     def drip(self):
         for place, one in enumerate(self.sockets):
@@ -205,18 +262,24 @@ class Attack:
                 one.send(b"x")
             except OSError:  # thrown out for being slow: it comes again
                 one.close()
-                self.sockets[place] = socket.create_connection(("127.0.0.1", self.cluster.port),
-                                                               source_address=(ATTACKERS, 0))
-                self.sockets[place].sendall(b"POST /api/runs HTTP/1.1\r\nX-Slow: ")
+                self.sockets[place] = self.connect_slowly()
 
     def push(self):
-        self.cluster.connection(ATTACKERS).request("POST", "/api/runs", self.huge)
-
-    def validate(self):
         line = self.cluster.connection(ATTACKERS)
-        line.request("POST", "/api/dags/validate", self.document,
-                     {"Authorization": f"Bearer {self.cluster.tokens['viewer']}", "Content-Type": "application/json"})
-        line.getresponse().read()
+        try:
+            line.request("POST", "/api/runs", self.huge)
+        except OSError:  # it is not read to the end; the answer is there all the same
+            pass
+        try:
+            self.count(f"body {line.getresponse().status}")
+        except (OSError, http.client.HTTPException):
+            self.count("body cut off")
+        line.close()
+
+    def validate(self, kind):
+        line = self.cluster.connection(ATTACKERS)
+        status, _ = self.cluster.ask_text("viewer", "POST", "/api/dags/validate", self.documents[kind], line)
+        self.count(f"{kind} document {status}")
 
     def stop(self):
         for loop in self.loops:
@@ -225,6 +288,24 @@ class Attack:
             loop.stop()
         for one in self.sockets:
             one.close()
+
+    def wrong(self):
+        """What did not arrive as intended. A document that is told to wait its turn has arrived."""
+        counts, wrong = self.answers, []
+
+        def expect(fine, what):
+            if not fine:
+                wrong.append(f"{what}: {({k: v for k, v in counts.items() if k.startswith(what.split()[0])})}")
+
+        def only(prefix, *allowed):
+            return all(k.split()[-1] in allowed for k in counts if k.startswith(prefix))
+
+        expect(counts["slow connection"] >= SLOW_CLIENTS, "slow clients did not connect")
+        expect(counts["body 401"] >= HUGE_BODIES and only("body", "401", "off"), "body attacks were not all refused")
+        expect(counts["run 201"] == HUGE_RUNS + 1, "run attacks were not all accepted")
+        expect(counts["whole document 200"] > 0 and only("whole", "200", "429", "503"), "whole documents were not read")
+        expect(counts["wide document 422"] > 0 and only("wide", "422", "429", "503"), "wide documents were not refused")
+        return wrong
 
 
 def start_witnesses(cluster):
@@ -244,13 +325,16 @@ def undisturbed(cluster, run):
     return sum(t["state"] == "Running" and t["attempts"] == 1 for t in tasks["tasks"])
 
 
-def measure(seconds, submit, sync):
-    loops = [Loop(submit, 0.05), Loop(sync, 0.25)]
+def measure(cluster, name, seconds):
+    submit, sync = Timed(submitter(cluster)), Timed(heartbeat(cluster, f"witness-{name}"))
+    loops = [Loop(submit, 0.02), Loop(sync, 0.02)]
     time.sleep(seconds)
     for loop in loops:
         loop.stop()
-    failures = [loop.failures for loop in loops]
-    return {"submit": submit.take(), "sync": sync.take(), "failures": failures}
+    for loop in loops:
+        if loop.failures:
+            print(f"others were refused {loop.failures} times: {loop.trouble}", file=sys.stderr)
+    return {"submit": submit.taken(), "sync": sync.taken(), "failures": [loop.failures for loop in loops]}
 
 
 def figures(times):
@@ -266,30 +350,49 @@ def main():
         cluster = Cluster(os.path.realpath(options.vortex), Path(name))
         try:
             run = start_witnesses(cluster)
-            submit, sync = Timed(submitter(cluster)), Timed(heartbeat(cluster))
-            peace = measure(options.seconds, submit, sync)
+            phases = {"peace": measure(cluster, "peace", options.seconds)}
+            runs = PlainRuns(cluster)
+            phases["plain"] = measure(cluster, "plain", options.seconds)
+            runs.stop()
             attack = Attack(cluster)
-            war = measure(options.seconds, submit, sync)
+            phases["attack"] = measure(cluster, "attack", options.seconds)
             steady = undisturbed(cluster, run)
             attack.stop()
-            _, recoveries = cluster.ask("root", "GET", "/api/recoveries")
-            report(peace, war, steady, len(recoveries["recoveries"]), cluster.memory_mib())
+            _, answer = cluster.ask("root", "GET", "/api/recoveries")
+            # The witnesses of earlier phases have fallen silent by themselves.
+            lost = [one["worker"] for one in answer["recoveries"] if not one["worker"].startswith("witness-")]
+            result = {"bench": "hostile", "undisturbed_tasks": steady, "recoveries": len(lost),
+                      "controller_mib": cluster.memory_mib(),
+                      "plain_submit_ms": rounded(figures(sorted(runs.milliseconds) or [0])),
+                      "answers": dict(sorted((runs.answers + attack.answers).items()))}
+            report(phases, result)
+            wrong = runs.wrong() + attack.wrong()
+            if wrong:
+                raise RuntimeError("an attack did not arrive as intended: " + "; ".join(wrong))
         finally:
             cluster.end()
 
 
-def report(peace, war, steady, recoveries, memory):
+def rounded(numbers):
+    return {key: round(value, 2) for key, value in numbers.items()}
+
+
+def report(phases, result):
     row = "{:<22} {:>9} {:>9} {:>9} {:>7}"
     print(row.format("milliseconds", "p50", "p99", "max", "count"))
-    result = {"bench": "hostile", "undisturbed_tasks": steady, "recoveries": recoveries, "controller_mib": memory}
     for what in ("submit", "sync"):
-        for name, phase in (("peace", peace), ("attack", war)):
+        for name, phase in phases.items():
             f = figures(phase[what])
             print(row.format(f"{what}, {name}", *(f"{f[k]:.1f}" for k in ("p50", "p99", "max")), f["count"]))
-            result[f"{what}_{name}_ms"] = {k: round(v, 2) for k, v in f.items()}
-        result[f"{what}_ratio"] = round(statistics.median(war[what]) / statistics.median(peace[what]), 2)
-    result["refused"] = {"submit": war["failures"][0], "sync": war["failures"][1]}
-    print(f"{steady} of 3 running tasks undisturbed, {recoveries} recoveries, controller {memory} MiB at most")
+            result[f"{what}_{name}_ms"] = rounded(f)
+        result[f"{what}_ratio"] = round(
+            statistics.median(phases["attack"][what]) / statistics.median(phases["peace"][what]), 2)
+    result["refused"] = {name: dict(zip(("submit", "sync"), phase["failures"])) for name, phase in phases.items()}
+    f = result["plain_submit_ms"]
+    print(row.format("100,000 plain tasks", *(f"{f[k]:.1f}" for k in ("p50", "p99", "max")), f["count"]))
+    print(f"{result['undisturbed_tasks']} of 3 running tasks undisturbed, {result['recoveries']} recoveries, "
+          f"controller {result['controller_mib']} MiB at most")
+    print("answers: " + ", ".join(f"{count} x {what}" for what, count in result["answers"].items()))
     print(json.dumps(result))
 
 
