@@ -109,6 +109,10 @@ void sweep_slice(Context& cx, RunIx run_ix, std::uint32_t& budget) {
 
 }  // namespace
 
+bool makes_when_ready(const State& state, const DagPlan& plan) {
+  return plan.nodes.size() > state.policy.nodes_at_once;
+}
+
 TaskIx make_task(Context& cx, RunIx run_ix, std::uint32_t node, std::uint32_t index) {
   const TaskIx ix = cx.state.tasks.add();
   Task& task = cx.task(ix);

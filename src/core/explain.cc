@@ -86,10 +86,11 @@ Explanation why_skipped(const Run& run, std::uint32_t node) {
 Explanation why_unmade(const Run& run, std::uint32_t index) {
   const std::uint32_t node = run.plan->node_of_task(index);
   if (run.nodes[node].phase == NodePhase::kDone) {
-    return because(WaitReason::kFinal, "never: it was not created, because its map ended first");
+    return because(WaitReason::kFinal,
+                   "never: it was not created, because its map or run ended first");
   }
   if (run.nodes[node].phase == NodePhase::kActive) {
-    return because(WaitReason::kNotMadeYet, "the items before it have been created");
+    return because(WaitReason::kNotMadeYet, "the tasks before it have been created");
   }
   Explanation out = why_waiting(run, node);
   out.reason = WaitReason::kNotMadeYet;

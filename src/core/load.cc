@@ -181,9 +181,11 @@ bool sweep_was_cut_short(Context& cx, const Run& run) {
   return false;
 }
 
-// Makes what a crash or an older version left unmade: single tasks exist from the start.
+// Makes what a crash or an older version left unmade: single tasks exist from the start, unless
+// there are very many.
 void make_missing(Context& cx, RunIx ix) {
   const DagPlan& plan = *cx.run(ix).plan;
+  if (makes_when_ready(cx.state, plan)) return;
   for (std::uint32_t node = 0; node < plan.nodes.size(); ++node) {
     if (plan.node_spec(node).map || cx.run(ix).nodes[node].created > 0) continue;
     note_repair(cx, make_task(cx, ix, node, plan.nodes[node].first_task), "task had no row");

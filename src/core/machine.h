@@ -99,9 +99,10 @@ void on_queued_timer(Context& cx, TaskIx ix);
 
 // Work on very many tasks of one run, done in slices so that no step is long.
 //
-// Two kinds: making the tasks of a map that became ready, and sweeping over all tasks after a
-// cancel, a pause, a resume or a stopped map. What a slice has not reached yet is already barred
-// by flags of the run or node, so slicing changes when work is done and never what is allowed.
+// Two kinds: making the tasks of a map (or of a very large DAG) that became ready, and sweeping
+// after a cancel, a pause, a resume or a stopped map. What a slice has not reached yet is already
+// barred by flags of the run or node, so slicing changes when work is done and never what is
+// allowed.
 
 void begin_expanding(Context& cx, RunIx run, std::uint32_t node);
 void begin_sweep(Context& cx, RunIx run);
@@ -111,6 +112,10 @@ void advance_bulk(Context& cx);
 
 // Frees the memory of tasks whose runs have ended, a slice at a time.
 void free_leftover(State& state);
+
+// Whether the single tasks of this plan are made like the items of its maps: when they are ready.
+// May change its mind from one controller to the next; what is made stays.
+bool makes_when_ready(const State& state, const DagPlan& plan);
 
 // Makes the row of a task that does not exist yet, in state Waiting.
 TaskIx make_task(Context& cx, RunIx run, std::uint32_t node, std::uint32_t index);

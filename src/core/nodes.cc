@@ -50,8 +50,9 @@ void start_node(Context& cx, RunIx run_ix, std::uint32_t index) {
   Run& run = cx.run(run_ix);
   NodeRun& node = run.nodes[index];
   node.phase = NodePhase::kActive;
-  if (run.plan->node_spec(index).map) return begin_expanding(cx, run_ix, index);
   const TaskIx ix = run.tasks[run.plan->nodes[index].first_task];
+  const bool is_map = run.plan->node_spec(index).map.has_value();
+  if (is_map || !ix.valid()) return begin_expanding(cx, run_ix, index);
   Queued queued;
   queued.ready_at = cx.judged;
   move_task(cx, ix, TaskEvent::kNeedsMet, queued);

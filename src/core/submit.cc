@@ -124,6 +124,10 @@ void close_run(State& state, RunIx ix) {
 
 void make_waiting_tasks(Context& cx, RunIx ix) {
   const DagPlan& plan = *cx.run(ix).plan;
+  if (makes_when_ready(cx.state, plan)) {
+    REACHED("core: tasks of a very large DAG are made when they are ready");
+    return;
+  }
   for (std::uint32_t node = 0; node < plan.nodes.size(); ++node) {
     if (!plan.node_spec(node).map) make_task(cx, ix, node, plan.nodes[node].first_task);
   }

@@ -1,5 +1,6 @@
 // Work on very many tasks is done in slices; what a slice has not reached is already barred.
 
+#include "core/explain.h"
 #include "tests/core/harness.h"
 
 namespace vortex::core {
@@ -16,9 +17,10 @@ Policy sliced() {
 
 class Bulk : public LifeTest {
  protected:
-  Bulk() : LifeTest(sliced()) {
+  explicit Bulk(const Policy& chosen = sliced()) : LifeTest(chosen) {
     ignore({EventKind::kRunCancelRequested, EventKind::kTaskCancelled, EventKind::kRunPaused,
-            EventKind::kRunResumed, EventKind::kTaskFailed, EventKind::kTaskDeadLettered});
+            EventKind::kRunResumed, EventKind::kTaskFailed, EventKind::kTaskDeadLettered,
+            EventKind::kTaskRetry});
   }
   RunId submit_map() { return submit({mapped("m", range(1, kItems))}); }
   // Single steps until nothing is left to do at once; every one of them is short.
@@ -56,6 +58,81 @@ TEST_F(Bulk, AWideMapIsMadeInSlices) {
   EXPECT_LE(first.rows.tasks.size(), kSlice);
   EXPECT_GE(steps_to_rest(), static_cast<int>(kItems / kSlice) - 1);
   EXPECT_EQ(mirror.tasks.size(), kItems);
+}
+
+class LargeDag : public Bulk {
+ protected:
+  LargeDag() : Bulk(with_few_at_once()) {}
+  static Policy with_few_at_once() {
+    Policy policy = sliced();
+    policy.nodes_at_once = 20;
+    return policy;
+  }
+  // kItems single tasks, and one that needs the first of them.
+  static std::vector<NodeSpec> large() {
+    std::vector<NodeSpec> nodes;
+    for (std::uint32_t i = 0; i < kItems; ++i) nodes.push_back(node("n" + std::to_string(i)));
+    nodes.front().retry.emplace().max_retries = 0;
+    nodes.push_back(node("after", {"n0"}));
+    return nodes;
+  }
+  // The step of the submit alone.
+  RunId begin_large() {
+    SubmitRun command;
+    command.dag = dag(large());
+    const Effects first = raw(command);
+    EXPECT_LE(first.rows.tasks.size(), kSlice);
+    return RunId{1};
+  }
+};
+
+TEST_F(LargeDag, ItsSingleTasksAreMadeInSlicesToo) {
+  const RunId run = begin_large();
+  EXPECT_GE(steps_to_rest(), static_cast<int>(kItems / kSlice) - 1);
+  EXPECT_EQ(mirror.tasks.size(), kItems);
+  EXPECT_EQ(explain(*state, {run, kItems}, now).reason, WaitReason::kNotMadeYet);
+  Hand& w = join("w", 100);
+  finish_all(w, run);
+  EXPECT_EQ(state_of(run), RunState::kCompleted);
+  EXPECT_EQ(mirror.tasks.size(), kItems + 1);
+}
+
+TEST_F(LargeDag, ASmallerOneHasAllItsTasksAtOnce) {
+  state->policy.nodes_at_once = kItems + 1;
+  SubmitRun command;
+  command.dag = dag(large());
+  EXPECT_EQ(raw(command).rows.tasks.size(), kItems + 1);
+}
+
+TEST_F(LargeDag, IsMadeToItsEndAfterAReload) {
+  const RunId run = begin_large();
+  reload();  // a repair would leave an event that nobody takes
+  EXPECT_EQ(mirror.tasks.size(), kItems);
+  Hand& w = join("w", 100);
+  finish_all(w, run);
+  EXPECT_EQ(state_of(run), RunState::kCompleted);
+}
+
+TEST_F(LargeDag, ACancelWhileItIsBeingMadeEndsIt) {
+  const RunId run = begin_large();
+  raw(CancelRun{{}, run});
+  steps_to_rest();
+  EXPECT_EQ(state_of(run), RunState::kCancelled);
+  EXPECT_LT(mirror.tasks.size(), kItems);
+}
+
+TEST_F(LargeDag, WhatNeedsAFailedTaskIsSkippedAndComesBackWithIt) {
+  const RunId run = begin_large();
+  steps_to_rest();
+  Hand& w = join("w", 100);
+  const Attempt first = w.held.front().attempt;
+  ASSERT_EQ(first.task.index, 0U);
+  fail(w, first);
+  EXPECT_EQ(explain(*state, {run, kItems}, now).reason, WaitReason::kFinal);
+  ask_done(RetryTask{{}, first.task, nullptr});
+  EXPECT_EQ(explain(*state, {run, kItems}, now).reason, WaitReason::kNotMadeYet);
+  finish_all(w, run);
+  EXPECT_EQ(state_of(run), RunState::kCompleted);
 }
 
 TEST_F(Bulk, HandingOutIsSlicedTooAndGivesEveryTaskAway) {

@@ -132,6 +132,7 @@ TEST_F(Needs, AChainOfFiftyThousandSkipsNeedsNoStack) {
   expect_clean = false;  // the check of so large a run after every step is not the point here
   policy.dag_limits.depth_max = 100'000;
   state->policy.dag_limits.depth_max = 100'000;
+  policy.nodes_at_once = state->policy.nodes_at_once = 100'000;  // every skip has a row
   Hand& w = join("w");
   std::vector<NodeSpec> nodes{with_retries(node("n0"), 0)};
   for (int i = 1; i < 50'000; ++i) {

@@ -48,6 +48,9 @@ struct Policy {
   std::uint32_t brake_fleet_min = 4;
   std::uint32_t brake_permille_per_minute = 150;  // of the fleet, reclaimed by silence under it
   std::uint32_t bulk_tasks_per_step = 2'500;      // bound on what one step may create or sweep
+  // A DAG of more nodes gets the rows of its single tasks when they are ready, in such steps too; a
+  // smaller one has them all from the start.
+  std::uint32_t nodes_at_once = 10'000;
   std::uint32_t spread_from_tasks = 200;  // a reclaim of more than this is spread over a window
   std::uint16_t flapping_losses = 3;      // 0: nobody is called flapping
   Duration flapping_window = hours(1);
