@@ -215,6 +215,31 @@ TEST_F(PostgresTest, FrozenLeaderIsReplacedWhenItsLeaseEndsAndItsSessionIsEnded)
   EXPECT_EQ(runs_in(*other), 0U);
 }
 
+TEST_F(PostgresTest, LeaderThatIsCutOffWithinATransactionDoesNotKeepTheLead) {
+  TcpProxy proxy(cluster.port());
+  const auto one = open(through(proxy), seconds(5));
+  const auto other = open(seconds(2));
+  const Won first = lead(*one, kFirst, millis(100));
+  proxy.arm("COMMIT;", TcpProxy::Cut::kStall);
+  std::thread cut_off([&] {
+    const auto done = one->writer().commit(run_commit(first, 1));
+    EXPECT_FALSE(done);
+  });
+  while (!proxy.has_cut()) std::this_thread::yield();
+  std::optional<Won> second;
+  while (!second) {
+    const auto answer = other->writer().acquire(kSecond, hours(1));
+    if (!answer) {
+      EXPECT_EQ(answer.error().fault, Fault::kUnavailable) << answer.error().detail;
+    } else if (const auto* won = std::get_if<Won>(&*answer)) {
+      second = *won;
+    }
+  }
+  EXPECT_GT(second->term, first.term);
+  EXPECT_EQ(runs_in(*other), 0U);
+  cut_off.join();
+}
+
 TEST_F(PostgresTest, TermThatALostServerGaveIsFencedAndNeverGivenAgain) {
   const auto store = open();
   const Won won = lead(*store);

@@ -16,6 +16,7 @@ namespace {
 constexpr Dialect kPostgres{
     .parameter = '$', .same_as = "IS NOT DISTINCT FROM", .zero = "CAST(0 AS BIGINT)"};
 constexpr int kBinary = 1;
+constexpr std::string_view kReadOnly = "25006";  // a standby, or a primary that became one
 
 }  // namespace
 
@@ -42,6 +43,7 @@ Result<void> Session::connect() {
     return std::unexpected((*made)->lost("setting up the connection"));
   }
   connection_ = *std::move(made);
+  wrong_server_ = false;
   ++connections_;
   return {};
 }
@@ -97,6 +99,8 @@ void Session::roll_back() {
   const auto kept = std::exchange(failure_, std::nullopt);
   drain();
   failure_.reset();
+  // Another of its hosts may be the one that can be written to.
+  if (wrong_server_) disconnect();
   if (connection_ && !(send_text(sql::kRollback) && drain())) disconnect();
   failure_ = kept;
 }
@@ -174,10 +178,10 @@ bool Session::drain() {
     lose(connection_->lost("writing to the database"));
     return false;
   }
-  return receive(deadline_after(setup_.timeout)) && !failure_;
+  return receive() && !failure_;
 }
 
-bool Session::receive(std::int64_t deadline) {
+bool Session::receive() {
   PGconn* db = connection_->handle();
   while (true) {
     const int flushed = PQflush(db);
@@ -197,6 +201,8 @@ bool Session::receive(std::int64_t deadline) {
       }
       take(std::move(result));
     }
+    // Each sign of life gives the server the whole time again: a large answer is no hung server.
+    const std::int64_t deadline = deadline_after(setup_.timeout);
     if (!connection_->wait(flushed > 0, deadline)) {
       return lose({Fault::kUnavailable, fmt::format("the database did not answer within {} ms",
                                                     setup_.timeout.us / 1'000)}),
@@ -225,6 +231,8 @@ void Session::take(ResultPtr result) {
   // Of what is skipped after a failure, nothing is known on the server either.
   if (statement != nullptr && what->prepares) statement->prepared_in_ = 0;
   if (status == PGRES_PIPELINE_ABORTED) return;
+  const char* state = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
+  if (state != nullptr && std::string_view(state) == kReadOnly) wrong_server_ = true;
   const char* severity = PQresultErrorField(result.get(), PG_DIAG_SEVERITY_NONLOCALIZED);
   if (severity == nullptr || std::string_view(severity) != "ERROR") fatal_ = true;
   fail(Connection::error_of(

@@ -114,7 +114,7 @@ class Session final : public store::sql::Session {
   bool send(Statement& statement, std::optional<Error> otherwise);
   bool send_text(std::string_view sql);
   bool sent(int went, Sent what);
-  bool receive(std::int64_t deadline);
+  bool receive();
   void take(ResultPtr result);
   void fail(Error error);
   void lose(Error error);
@@ -126,8 +126,9 @@ class Session final : public store::sql::Session {
   std::deque<Statement> statements_;
   std::deque<Sent> under_way_;
   std::optional<Error> failure_;
-  bool fatal_ = false;    // the failure ended the session on the server
-  std::string last_tag_;  // of the last command that was answered
+  bool fatal_ = false;         // the failure ended the session on the server
+  bool wrong_server_ = false;  // it cannot be written to
+  std::string last_tag_;       // of the last command that was answered
   Phase phase_ = Phase::kNone;
   std::map<unsigned, std::string> tables_;
 };

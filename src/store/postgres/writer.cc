@@ -30,7 +30,8 @@ std::int64_t random_number() {
 
 PostgresWriter::PostgresWriter(ConnectionSetup setup, PlanShelf& shelf, LogLimits logs,
                                std::function<Instant()> wall_clock)
-    : db_(std::move(setup)),
+    : row_patience_(setup.timeout / 2),
+      db_(std::move(setup)),
       wall_clock_(std::move(wall_clock)),
       known_(db_, shelf),
       runs_(db_, known_, shelf, packer_),
@@ -39,6 +40,8 @@ PostgresWriter::PostgresWriter(ConnectionSetup setup, PlanShelf& shelf, LogLimit
       logs_(db_, packer_, logs),
       retention_(db_, known_, runs_),
       images_(db_, known_),
+      wait_for_row_(db_.named("wait_for_row")),
+      end_expired_session_(db_.named("end_expired_session")),
       lock_leadership_(db_.named("lock_leadership")),
       timeline_(db_.named("timeline")),
       leader_session_lives_(db_.named("leader_session_lives")),
@@ -56,6 +59,7 @@ PostgresWriter::PostgresWriter(ConnectionSetup setup, PlanShelf& shelf, LogLimit
       probe_(db_.named("probe")) {}
 
 Result<PostgresWriter::Row> PostgresWriter::lock_row() {
+  wait_for_row_.start().number(std::max<std::int64_t>(row_patience_.us / 1'000, 1)).run();
   Rows rows(lock_leadership_.start());
   if (!rows.next()) {
     return std::unexpected(
@@ -93,20 +97,40 @@ Result<AcquireAnswer> PostgresWriter::acquire(const Candidate& who, Duration lea
   const auto history = timeline();
   if (!history) return std::unexpected(history.error());
   const std::uint64_t connection = db_.connection_number();
-  Transaction tx(db_);
-  auto row = lock_row();
-  if (!row) return std::unexpected(row.error());
-  if (db_.connection_number() != connection) {
-    return std::unexpected(Error{Fault::kUnavailable, "the connection was replaced; try again"});
+  Result<AcquireAnswer> answer;
+  {
+    Transaction tx(db_);
+    auto row = lock_row();
+    if (row && db_.connection_number() != connection) {
+      row = std::unexpected(Error{Fault::kUnavailable, "the connection was replaced; try again"});
+    }
+    if (row) {
+      row->term.value = std::max({row->term.value, (*history - 1) << kTimelineShift, term_.value});
+      answer = take_if_free(tx, *row, who, lease);
+    } else {
+      answer = std::unexpected(row.error());
+    }
   }
-  row->term.value = std::max({row->term.value, (*history - 1) << kTimelineShift, term_.value});
-  const auto free = is_free(*row, who.id);
+  if (!answer && db_.is_connected()) end_expired_session();
+  if (answer && std::holds_alternative<Won>(*answer) && !has_lock()) take_over_lock();
+  return answer;
+}
+
+Result<AcquireAnswer> PostgresWriter::take_if_free(Transaction& tx, const Row& row,
+                                                   const Candidate& who, Duration lease) {
+  const auto free = is_free(row, who.id);
   if (!free) return std::unexpected(free.error());
-  if (!*free) return HeldByOther{.holder = row->holder, .remaining = row->lease_end - row->now};
-  auto won = take(tx, *row, who, lease);
+  if (!*free) return HeldByOther{.holder = row.holder, .remaining = row.lease_end - row.now};
+  const auto won = take(tx, row, who, lease);
   if (!won) return std::unexpected(won.error());
-  if (!has_lock()) take_over_lock();
   return *won;
+}
+
+// What could not be had this time can be had the next time.
+void PostgresWriter::end_expired_session() {
+  Rows ended(end_expired_session_.start());
+  while (ended.next()) {
+  }
 }
 
 Result<Won> PostgresWriter::take(Transaction& tx, const Row& row, const Candidate& who,

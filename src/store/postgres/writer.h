@@ -61,6 +61,9 @@ class PostgresWriter final : public Writer {
   Result<Instant> clock();
   Result<Won> take(store::sql::Transaction& tx, const Row& row, const Candidate& who,
                    Duration lease);
+  Result<AcquireAnswer> take_if_free(store::sql::Transaction& tx, const Row& row,
+                                     const Candidate& who, Duration lease);
+  void end_expired_session();
   bool try_lock();
   // Ends sessions of earlier leaders and takes the lock that they held.
   void take_over_lock();
@@ -70,6 +73,7 @@ class PostgresWriter final : public Writer {
   Result<void> refuse_while_in_doubt() const;
   Result<void> refuse_other(Term term) const;
 
+  Duration row_patience_;  // how long a candidate waits for the row of the leader
   Session db_;
   std::function<Instant()> wall_clock_;
   Packer packer_;
@@ -80,6 +84,8 @@ class PostgresWriter final : public Writer {
   store::sql::LogRows logs_;
   store::sql::RetentionRows retention_;
   store::sql::ImageLoad images_;
+  Statement& wait_for_row_;
+  Statement& end_expired_session_;
   Statement& lock_leadership_;
   Statement& timeline_;
   Statement& leader_session_lives_;

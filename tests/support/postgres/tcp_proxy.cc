@@ -81,7 +81,7 @@ void TcpProxy::run() {
     std::vector<pollfd> waits{{.fd = stop_, .events = POLLIN, .revents = 0},
                               {.fd = listener_, .events = POLLIN, .revents = 0}};
     for (const Pair& pair : pairs_) {
-      const bool silent = pair.dying == Cut::kSilence;
+      const bool silent = pair.dying == Cut::kSilence || pair.dying == Cut::kStall;
       waits.push_back({.fd = silent ? -1 : pair.client, .events = POLLIN, .revents = 0});
       waits.push_back({.fd = silent ? -1 : pair.server, .events = POLLIN, .revents = 0});
     }
@@ -128,6 +128,7 @@ bool TcpProxy::pass(Pair& pair, bool from_client) {
   const Cut cut = wanted(data);
   if (cut == Cut::kBeforeServer) return false;
   if (cut != Cut::kNever) pair.dying = cut;
+  if (cut == Cut::kStall) return true;
   return send_all(pair.server, data);
 }
 

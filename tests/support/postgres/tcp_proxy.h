@@ -29,6 +29,7 @@ class TcpProxy {
     kBeforeServer,  // what was sent never arrives
     kAfterAnswer,   // it arrives and is answered, but the answer does not come back
     kSilence,       // it arrives; from then on nothing passes, and nothing is closed
+    kStall,         // the same, and it does not arrive either
   };
   // When a client next sends `text`.
   void arm(std::string text, Cut how);

@@ -13,6 +13,14 @@ AND k.objid::bigint = hashtext(current_schema())::bigint & 4294967295
 -- part: now_us
 (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 
+-- name: wait_for_row
+SELECT set_config('lock_timeout', $1::bigint::text, true);
+
+-- A leader whose lease has ended within a transaction still has the row.
+-- name: end_expired_session
+SELECT pg_terminate_backend(k.pid) FROM leadership l JOIN pg_locks k ON k.pid = l.backend_pid
+WHERE l.lease_end_us <= @now_us@ AND @holds_leader_lock@;
+
 -- name: lock_leadership
 SELECT term, holder, lease_end_us, backend_pid, clock_us, @now_us@ FROM leadership FOR UPDATE;
 
