@@ -19,15 +19,22 @@ ExitCode finish(const std::expected<void, std::string>& done) {
 void add_engine(CommandSpec parent, Command& chosen) {
   auto options = std::make_shared<bench::EngineBench>();
   CommandSpec engine = parent.command(
-      "engine", "Run no-op tasks through a whole controller, compared with bare SQLite");
+      "engine",
+      "Run no-op tasks through a whole controller, compared with a bare loop over the database");
   engine.option("--tasks", options->tasks, "Number of tasks").between(1, 1'000'000);
   engine.option("--agents", options->agents, "Number of agents that run them").between(1, 1'000);
   engine.option("--slots", options->slots, "Tasks that an agent holds at once").between(1, 100'000);
   engine.flag("--tls", options->tls,
               "Compare TLS and tokens with neither, in turn, instead of bare SQLite (tls_ratio)");
-  engine.example("vortex bench engine --tasks 100000 --agents 4");
-  engine.on_chosen(chosen,
-                   [options](Context&) { return finish(bench::run_engine_bench(*options)); });
+  engine.example(
+      "vortex bench engine --tasks 100000 --agents 4\n"
+      "vortex bench engine --database.url=postgresql://vortex@db/vortex");
+  engine.on_chosen(chosen, [options](Context& context) {
+    const auto loaded = load(context);
+    if (!loaded) return ExitCode::kInvalid;
+    options->database_url = loaded->settings.database.url;
+    return finish(bench::run_engine_bench(*options));
+  });
 }
 
 void add_workers_bench(CommandSpec parent, Command& chosen) {

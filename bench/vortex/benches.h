@@ -15,6 +15,9 @@ struct EngineBench {
   std::uint32_t agents = 4;
   std::uint32_t slots = 500;
   bool tls = false;  // measure the same with TLS and tokens, in turn, instead of bare SQLite
+  // A PostgreSQL database to measure instead of SQLite; it gets schemas of its own, which are
+  // removed at the end. Empty: SQLite.
+  std::string database_url = {};
 };
 
 std::expected<void, std::string> run_engine_bench(const EngineBench& bench);

@@ -12,6 +12,7 @@
 #include "bench/vortex/drive.h"
 #include "bench/vortex/fleet.h"
 #include "bench/vortex/measure.h"
+#include "bench/vortex/postgres_bench.h"
 #include "bench/vortex/replay.h"
 #include "cli/local/cluster.h"
 
@@ -42,8 +43,8 @@ std::expected<void, std::string> hand_overs(const net::Endpoint& server, Samples
 void print_table(const EngineBench& bench, const Throughput& t, const Samples& latency, double bare,
                  double replayed) {
   const auto tasks = static_cast<double>(bench.tasks);
-  fmt::print("engine: {} no-op tasks, {} agents with {} slots, SQLite FULL\n", bench.tasks,
-             bench.agents, bench.slots);
+  fmt::print("engine: {} no-op tasks, {} agents with {} slots, {}\n", bench.tasks, bench.agents,
+             bench.slots, bench.database_url.empty() ? "SQLite FULL" : "PostgreSQL");
   fmt::print("  submit -> done        {:>10.0f} tasks/s\n", tasks / t.seconds);
   fmt::print("  bare loop, sets of {}  {:>8.0f} tasks/s\n", kBareSet, bare);
   fmt::print("  ratio                 {:>10.2f}\n", tasks / t.seconds / bare);
@@ -66,13 +67,15 @@ void print_json(const EngineBench& bench, const Throughput& t, const Samples& la
                 double replayed) {
   const auto tasks = static_cast<double>(bench.tasks);
   fmt::print(
-      "{{\"bench\":\"engine\",\"tasks\":{},\"agents\":{},\"tasks_per_s\":{:.0f},"
+      "{{\"bench\":\"engine\",\"database\":\"{}\",\"tasks\":{},\"agents\":{},\"tasks_per_s\":{:.0f}"
+      ","
       "\"bare_tasks_per_s\":{:.0f},\"ratio\":{:.3f},\"replayed_tasks_per_s\":{:.0f},"
       "\"commits_per_s\":{:.1f},\"rows_per_commit\":{:.1f},\"controller_cpu_us\":{:.2f},"
       "\"handover_p50_ms\":{:.3f},\"handover_p99_ms\":{:.3f},\"request_max_ms\":{:.2f},"
       "\"resident_mib\":{:.1f}}}\n",
-      bench.tasks, bench.agents, tasks / t.seconds, bare, tasks / t.seconds / bare, replayed,
-      t.commits / t.seconds, t.commits > 0 ? t.rows / t.commits : 0, t.controller_cpu / tasks * 1e6,
+      bench.database_url.empty() ? "sqlite" : "postgresql", bench.tasks, bench.agents,
+      tasks / t.seconds, bare, tasks / t.seconds / bare, replayed, t.commits / t.seconds,
+      t.commits > 0 ? t.rows / t.commits : 0, t.controller_cpu / tasks * 1e6,
       seconds_of(latency.percentile(500)) * 1e3, seconds_of(latency.percentile(990)) * 1e3,
       t.requests_max_ms, static_cast<double>(t.resident_max) / (1 << 20));
 }
@@ -131,11 +134,48 @@ std::expected<void, std::string> run_tls_bench(const EngineBench& bench) {
 
 }  // namespace
 
+namespace {
+
+// The same three databases of either kind: for the controller, for the bare loop, for the replay.
+struct Yardsticks {
+  double bare = 0;
+  double replayed = 0;
+};
+
+std::expected<Yardsticks, std::string> measure_yardsticks(const EngineBench& bench,
+                                                          const std::string& folder) {
+  ReplayConfig rows{folder + "/replay.db", bench.tasks, 1, bench.agents, bench.slots, {}};
+  store::Result<store::BareResult> bare;
+  store::BenchSchema bare_schema(bench.database_url, "bare");
+  store::BenchSchema replay_schema(bench.database_url, "replay");
+  if (bench.database_url.empty()) {
+    bare = store::run_bare_loop(folder + "/bare.db", bench.tasks, kBareSet);
+  } else {
+    for (auto* schema : {&bare_schema, &replay_schema}) {
+      if (auto made = schema->make(); !made) return std::unexpected(made.error().detail);
+    }
+    bare = store::run_bare_postgres(bare_schema.url(), bench.tasks, kBareSet);
+    rows.url = replay_schema.url();
+  }
+  if (!bare) return std::unexpected(bare.error().detail);
+  const auto replayed = replay(rows);
+  if (!replayed) return std::unexpected(replayed.error());
+  return Yardsticks{bare->tasks_per_second(),
+                    static_cast<double>(bench.tasks) / seconds_of(replayed->writing)};
+}
+
+}  // namespace
+
 std::expected<void, std::string> run_engine_bench(const EngineBench& bench) {
   if (bench.tls) return run_tls_bench(bench);
   const local::TempFolder folder;
+  store::BenchSchema schema(bench.database_url, "engine");
   local::ControllerConfig config;
   config.folder = folder.path();
+  if (!bench.database_url.empty()) {
+    if (auto made = schema.make(); !made) return std::unexpected(made.error().detail);
+    config.environment.push_back("VORTEX_DATABASE_URL=" + schema.url());
+  }
   auto child = local::ControllerProcess::start(config);
   if (!child) return std::unexpected(child.error());
   const net::Endpoint server{"127.0.0.1", (*child)->port()};
@@ -144,15 +184,10 @@ std::expected<void, std::string> run_engine_bench(const EngineBench& bench) {
   const auto throughput = drive({bench.tasks, bench.agents, bench.slots}, **child);
   if (!throughput) return std::unexpected(throughput.error());
   (*child)->stop();
-  const auto bare = store::run_bare_loop(folder.path() + "/bare.db", bench.tasks, kBareSet);
-  if (!bare) return std::unexpected(bare.error().detail);
-  const auto replayed =
-      replay({folder.path() + "/replay.db", bench.tasks, 1, bench.agents, bench.slots});
-  if (!replayed) return std::unexpected(replayed.error());
-  const double bare_rate = bare->tasks_per_second();
-  const double replay_rate = static_cast<double>(bench.tasks) / seconds_of(replayed->writing);
-  print_table(bench, *throughput, latency, bare_rate, replay_rate);
-  print_json(bench, *throughput, latency, bare_rate, replay_rate);
+  const auto yardsticks = measure_yardsticks(bench, folder.path());
+  if (!yardsticks) return std::unexpected(yardsticks.error());
+  print_table(bench, *throughput, latency, yardsticks->bare, yardsticks->replayed);
+  print_json(bench, *throughput, latency, yardsticks->bare, yardsticks->replayed);
   return {};
 }
 

@@ -7,12 +7,13 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/settings.h"
 #include "codec/event_json.h"
 #include "core/load.h"
 #include "core/step.h"
 #include "engine/batch.h"
 #include "model/plan.h"
-#include "store/sqlite/open.h"
+#include "store/open.h"
 
 namespace vortex::cli::bench {
 namespace {
@@ -130,12 +131,13 @@ class Replay {
 }  // namespace
 
 std::expected<ReplayResult, std::string> replay(const ReplayConfig& config) {
-  store::SqliteOptions options;
-  options.path = config.path;
-  auto store = store::open_sqlite(options);
+  DatabaseSettings settings = default_settings().database;
+  settings.path = config.path;
+  settings.url = config.url;
+  auto store = store::open_store(settings);
   if (!store) return std::unexpected(store.error().detail);
   store::Writer& writer = (*store)->writer();
-  const auto won = writer.acquire({ControllerId("replay"), {}}, seconds(10));
+  const auto won = writer.acquire({ControllerId("replay"), {}}, hours(1));
   const auto* lead = won ? std::get_if<store::Won>(&*won) : nullptr;
   if (lead == nullptr) return std::unexpected(std::string("the replay could not write"));
   core::Effects repairs;

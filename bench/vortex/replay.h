@@ -16,6 +16,7 @@ struct ReplayConfig {
   std::uint32_t runs = 1;         // one after the other
   std::uint32_t agents = 4;
   std::uint32_t slots = 500;
+  std::string url = {};  // of an empty schema of PostgreSQL, instead of the path
 };
 
 struct ReplayResult {
