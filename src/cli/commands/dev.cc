@@ -35,6 +35,8 @@ constexpr long kClusterLookNs = 200'000'000;
 struct DevFlags {
   std::string folder = ".";
   std::uint16_t port = 0;
+  std::uint32_t controllers = 1;
+  bool postgres = false;
   std::uint32_t workers = 2;
   std::uint32_t slots = 4;
   std::string file;
@@ -52,24 +54,39 @@ std::string dashboard_of(const Context& context, const local::Cluster& cluster) 
   return dashboard_link(**api).value_or(cluster.url());
 }
 
-void greet(const Context& context, const local::Cluster& cluster, const DevFlags& flags) {
+std::string database_text(local::Cluster& cluster) {
+  if (cluster.postgres() == nullptr) return cluster.folder() + "/vortex.db";
+  return fmt::format("{}/postgres (PostgreSQL; psql '{}')", cluster.folder(),
+                     cluster.postgres()->url());
+}
+
+// All of them, one below the other.
+std::string addresses_text(const local::Cluster& cluster) {
+  std::string text = cluster.urls();
+  for (std::size_t at = 0; (at = text.find(',', at)) != text.npos;) {
+    text.replace(at, 1, "\n              ");
+  }
+  return text;
+}
+
+void greet(const Context& context, local::Cluster& cluster, const DevFlags& flags) {
   talk(
       fmt::format("vortex is up\n"
                   "  API         {}\n"
                   "  dashboard   {}\n"
                   "  workers     {} with {} each, supervised\n"
-                  "  database    {}/vortex.db\n"
+                  "  database    {}\n"
                   "  logs        {}/controller.log, workers.log, monitor.log",
-                  cluster.url(), dashboard_of(context, cluster), flags.workers,
-                  counted(flags.slots, "slot"), cluster.folder(), cluster.folder()));
+                  addresses_text(cluster), dashboard_of(context, cluster), flags.workers,
+                  counted(flags.slots, "slot"), database_text(cluster), cluster.folder()));
   const std::string token =
       local::token_path(cluster.folder() + "/vortex.db", local::TokenFor::kCommands);
   talk(
       flags.no_tokens
           ? std::string("  token       none: every process on this machine can run commands as you")
           : fmt::format("  token       {} (vortex finds it by itself)", token));
-  const bool usual = cluster.endpoint().port == kUsualPort;
-  const std::string server = usual ? "" : fmt::format(" --server {}", cluster.url());
+  const bool usual = cluster.endpoint().port == kUsualPort && cluster.controllers() == 1;
+  const std::string server = usual ? "" : fmt::format(" --server {}", cluster.urls());
   talk(
       fmt::format("\nTry, in another terminal:\n"
                   "  vortex status{}\n"
@@ -86,7 +103,7 @@ void greet(const Context& context, const local::Cluster& cluster, const DevFlags
 // here.
 ExitCode run_file(const Context& context, const local::Cluster& cluster, const DevFlags& flags) {
   Context here = context;
-  here.servers = {cluster.url()};
+  here.servers = {cluster.urls()};
   const auto plan = load_dag_plan(here, flags.file);
   if (!plan) return plan.error();
   const auto params = params_from((*plan)->spec, {});
@@ -138,6 +155,11 @@ bool is_busy(const DevFlags& flags, std::uint16_t port) {
 }
 
 ExitCode develop(const Context& context, const DevFlags& given) {
+  if (given.controllers > 1 && !given.postgres) {
+    complain("--controllers: several controllers cannot share a SQLite file",
+             "add --postgres: it starts a PostgreSQL of its own in .vortex/postgres");
+    return ExitCode::kUsage;
+  }
   const auto loaded = load(context);
   if (!loaded) return ExitCode::kInvalid;
   DevFlags flags = given;
@@ -157,6 +179,8 @@ ExitCode develop(const Context& context, const DevFlags& given) {
   local::ClusterConfig config;
   config.folder = data.lexically_normal().string();
   config.workdir = home.lexically_normal().string();
+  config.controllers = flags.controllers;
+  config.postgres = flags.postgres;
   config.workers = flags.workers;
   config.slots = flags.slots;
   config.settings = context.setting_flags;
@@ -166,7 +190,9 @@ ExitCode develop(const Context& context, const DevFlags& given) {
   const bool usual_is_free = local::is_free(kUsualPort);
   config.port = port > 0 ? port : usual_is_free ? kUsualPort : 0;
   if (port == 0 && !usual_is_free) talk("Port 8080 is in use; using another one");
-  talk("Starting a controller and its workers ...");
+  talk(flags.postgres ? fmt::format("Starting PostgreSQL, {} and the workers ...",
+                                    counted(flags.controllers, "controller"))
+                      : std::string("Starting a controller and its workers ..."));
   auto cluster = local::Cluster::start(std::move(config));
   if (!cluster) {
     complain(cluster.error());
@@ -183,7 +209,8 @@ ExitCode develop(const Context& context, const DevFlags& given) {
     const sigset_t signals = block_stop_signals();
     end = wait_for_end(**cluster, signals);
   }
-  talk("Stopping the workers, then the controller");
+  talk(flags.postgres ? "Stopping the workers, then the controllers, then PostgreSQL"
+                      : "Stopping the workers, then the controller");
   (*cluster)->stop();
   return end;
 }
@@ -198,6 +225,13 @@ void add_dev(CommandSpec app, Command& chosen) {
   command.option("dir", flags->folder, "Working directory of tasks and location of .vortex")
       .shows_default();
   command.option("--port", flags->port, "Port of the API (default: 8080, or a free one)");
+  command.flag("--postgres", flags->postgres,
+               "Keep the data in a PostgreSQL server of its own, in .vortex/postgres");
+  command
+      .option("--controllers", flags->controllers,
+              "Number of controllers, on ports next to each other; more than 1 needs --postgres")
+      .between(1, 9)
+      .shows_default();
   command.option("--workers", flags->workers, "Number of worker processes")
       .between(1, 100)
       .shows_default();
@@ -211,7 +245,8 @@ void add_dev(CommandSpec app, Command& chosen) {
                "Require no tokens: every process on this machine can run commands as you");
   command.example(
       "vortex dev\n"
-      "vortex dev --run examples/hello.yaml --once");
+      "vortex dev --run examples/hello.yaml --once\n"
+      "vortex dev --postgres --controllers 3");
   command.on_chosen(chosen, [flags](Context& context) { return develop(context, *flags); });
 }
 

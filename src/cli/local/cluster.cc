@@ -94,7 +94,7 @@ std::expected<void, std::string> ControllerProcess::spawn() {
   config.argv.insert(config.argv.end(), config_.flags.begin(), config_.flags.end());
   if (!config_.tokens && !config_.secured) config.argv.emplace_back("--no-tokens");
   config.environment = config_.environment;
-  config.log = config_.folder + "/controller.log";
+  config.log = log();
   auto process = Process::spawn(config);
   if (!process) return std::unexpected(process.error());
   process_ = *std::move(process);
@@ -110,8 +110,7 @@ std::expected<void, std::string> ControllerProcess::wait_ready(Duration limit) {
     const auto answer = net::send_and_wait(client_, std::move(call));
     if (answer && answer->status == 200) return {};
     if (!is_alive()) {
-      return std::unexpected("the controller exited:\n" +
-                             read_log(config_.folder + "/controller.log"));
+      return std::unexpected("the controller exited:\n" + read_log(log()));
     }
     std::this_thread::sleep_for(std::chrono::microseconds(kLookAtController.us));
   }
@@ -152,7 +151,8 @@ std::size_t live_workers(const net::ClientConfig& config) {
 std::expected<std::unique_ptr<Cluster>, std::string> Cluster::start(ClusterConfig config) {
   if (config.program.empty()) config.program = own_program();
   std::unique_ptr<Cluster> cluster(new Cluster(std::move(config)));
-  if (auto started = cluster->start_controller(); !started) {
+  if (auto started = cluster->start_postgres(); !started) return std::unexpected(started.error());
+  if (auto started = cluster->start_controllers(); !started) {
     return std::unexpected(started.error());
   }
   cluster->supervisors_.resize(cluster->config_.supervisors);
@@ -171,17 +171,64 @@ std::string Cluster::url() const { return net::url_of(endpoint()); }
 
 net::Endpoint Cluster::endpoint() const { return client().endpoint; }
 
-std::expected<void, std::string> Cluster::start_controller() {
+std::string Cluster::urls() const {
+  std::string all;
+  for (const auto& controller : controllers_) {
+    if (!all.empty()) all += ',';
+    all += net::url_of(controller->client().endpoint);
+  }
+  return all;
+}
+
+std::expected<void, std::string> Cluster::start_postgres() {
+  if (!config_.postgres) return {};
+  auto started = PostgresServer::start({.folder = config_.folder + "/postgres",
+                                        .sockets = {},
+                                        .tcp = false,
+                                        .durable = true,
+                                        .settings = {}});
+  if (!started) return std::unexpected(started.error());
+  postgres_ = *std::move(started);
+  return {};
+}
+
+std::expected<std::unique_ptr<ControllerProcess>, std::string> Cluster::start_controller(
+    std::size_t index, std::uint16_t port) const {
   ControllerConfig child;
   child.program = config_.program;
   child.folder = config_.folder;
-  child.port = config_.port;
+  child.port = port;
   child.flags = config_.settings;
   child.tokens = config_.tokens;
   child.secured = config_.secured;
-  auto started = ControllerProcess::start(std::move(child));
+  if (postgres_) child.flags.push_back("--database.url=" + postgres_->url());
+  if (index > 0) {
+    child.log = fmt::format("controller-{}.log", index + 1);
+    child.flags.push_back(
+        fmt::format("--monitoring.monitor-log={}/monitor-{}.log", config_.folder, index + 1));
+  }
+  return ControllerProcess::start(std::move(child));
+}
+
+std::expected<void, std::string> Cluster::start_controllers() {
+  for (std::size_t i = 0; i < config_.controllers; ++i) {
+    // Next to each other where that is possible, so that people remember them.
+    std::uint16_t port = config_.port;
+    if (i > 0) {
+      const auto next = static_cast<std::uint16_t>(controllers_.back()->port() + 1);
+      port = is_free(next) ? next : std::uint16_t{0};
+    }
+    auto started = start_controller(i, port);
+    if (!started) return std::unexpected(started.error());
+    controllers_.push_back(*std::move(started));
+  }
+  return {};
+}
+
+std::expected<void, std::string> Cluster::start_controller_again(std::size_t index) {
+  auto started = start_controller(index, controllers_[index]->port());
   if (!started) return std::unexpected(started.error());
-  controller_ = *std::move(started);
+  controllers_[index] = *std::move(started);
   return {};
 }
 
@@ -194,12 +241,12 @@ std::expected<void, std::string> Cluster::start_supervisor(std::size_t index) {
   ProcessConfig process;
   // The port is in the name: two clusters on one host keep apart.
   const std::string name = fmt::format(
-      "local-{}{}", controller_->port(),
+      "local-{}{}", controllers_.front()->port(),
       supervisors_.size() == 1 ? std::string() : std::string(1, static_cast<char>('a' + index)));
   process.argv = {config_.program,
                   "worker",
                   "--server",
-                  url(),
+                  urls(),
                   "--name",
                   name,
                   "--count",
@@ -215,8 +262,9 @@ std::expected<void, std::string> Cluster::start_supervisor(std::size_t index) {
     process.argv.insert(process.argv.end(), {"--token-file", config_.folder + "/token", "--ca-file",
                                              config_.folder + "/tls/ca.pem"});
   } else if (config_.tokens) {
-    process.argv.insert(process.argv.end(),
-                        {"--token-file", token_path(controller_->database(), TokenFor::kWorkers)});
+    process.argv.insert(
+        process.argv.end(),
+        {"--token-file", token_path(controllers_.front()->database(), TokenFor::kWorkers)});
   }
   process.argv.insert(process.argv.end(), config_.worker_flags.begin(), config_.worker_flags.end());
   process.argv.insert(process.argv.end(), config_.settings.begin(), config_.settings.end());
@@ -240,8 +288,11 @@ std::expected<void, std::string> Cluster::wait_for_workers() {
 }
 
 std::string Cluster::trouble() {
-  if (!controller_->is_alive()) {
-    return "the controller exited:\n" + last_words(config_.folder + "/controller.log");
+  if (postgres_ && !postgres_->is_alive()) {
+    return "PostgreSQL exited:\n" + last_words(postgres_->log());
+  }
+  for (const auto& controller : controllers_) {
+    if (!controller->is_alive()) return "a controller exited:\n" + last_words(controller->log());
   }
   for (std::size_t i = 0; i < supervisors_.size(); ++i) {
     if (supervisors_[i] && !supervisors_[i]->is_alive()) {
@@ -259,7 +310,9 @@ void Cluster::stop() {
     if (supervisor) supervisor->wait(kStopLimit);
   }
   supervisors_.clear();
-  if (controller_) controller_->stop();
+  for (const auto& controller : controllers_) controller->signal(SIGTERM);
+  for (const auto& controller : controllers_) controller->stop();
+  if (postgres_) postgres_->stop();
 }
 
 }  // namespace vortex::cli::local

@@ -7,10 +7,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <sys/types.h>
+
+#include "cli/local/postgres/server.h"
 
 namespace vortex::testing {
 
@@ -37,23 +40,19 @@ class PostgresCluster {
   std::string url(const std::string& schema, std::uint16_t port) const;
   std::string url() const;  // of the database as a whole
 
-  std::uint16_t port() const { return port_; }
-  pid_t pid() const { return server_; }
+  std::uint16_t port() const { return server_->port(); }
+  pid_t pid() const { return server_->pid(); }
 
   void start();
-  enum class Stop : std::uint8_t { kFast, kImmediate };
-  void stop(Stop how = Stop::kFast);
+  using Stop = cli::local::PostgresServer::Stop;
+  void stop(Stop how = Stop::kFast) { server_->stop(how); }
 
   // Runs a statement as a superuser; the first column of its first row.
   std::string ask(const std::string& sql) const;
 
  private:
-  void wait_until_ready() const;
-
-  ClusterOptions options_;
   std::filesystem::path folder_;
-  std::uint16_t port_ = 0;
-  pid_t server_ = -1;
+  std::unique_ptr<cli::local::PostgresServer> server_;
   int schemas_ = 0;
 };
 

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# tests/e2e/dev_postgres.sh VORTEX: `vortex dev --postgres --controllers 3` as a user would try it: three
+# controllers on one database, every one of them takes commands, the leader may be killed, data is kept for
+# the next time, and nothing is left when it ends.
+set -euo pipefail
+
+vortex="$(realpath "$1")"
+folder="$(mktemp -d)"
+chmod 0755 "$folder" # PostgreSQL is another user when we are root
+cd "$folder"
+dev=
+finish() {
+  [[ -n "$dev" ]] && kill "$dev" 2>/dev/null && wait "$dev" 2>/dev/null
+  rm -rf "$folder"
+}
+trap finish EXIT
+fail() {
+  echo "FAILED: $*" >&2
+  tail -n 30 out err dev.log .vortex/*.log .vortex/postgres/*.log >&2 2>/dev/null
+  exit 1
+}
+want() {
+  local code=0
+  "${@:2}" >out 2>err || code=$?
+  [[ "$code" == "$1" ]] || fail "exit code $code instead of $1: ${*:2}"
+}
+says() { grep -qF -- "$1" out err || fail "it does not say '$1'"; }
+eventually() {
+  for _ in $(seq 1200); do
+    "$@" >/dev/null 2>&1 && return 0
+    sleep 0.05
+  done
+  fail "never came true: $*"
+}
+start() {
+  "$vortex" dev --postgres --controllers 3 --tuning=testing --stay 2>dev.log &
+  dev=$!
+  eventually grep -q "keeps running" dev.log
+  mapfile -t urls < <(sed -n '/^  API/,/^  workers/p' dev.log | grep -o 'http://[0-9.:]*')
+  [[ ${#urls[@]} -eq 3 ]] || fail "it does not print three addresses"
+}
+end() {
+  local code=0
+  kill -INT "$dev"
+  wait "$dev" || code=$?
+  dev=
+  [[ "$code" == 0 ]] || fail "dev ended with $code"
+  echo "$folder" >needle # in a file: the search would find itself
+  local left
+  left="$(grep -laFf needle /proc/[0-9]*/cmdline 2>/dev/null || true)"
+  [[ -z "$left" ]] || fail "something of it is left: $left"
+}
+
+# Several controllers on a file are refused before anything is started.
+want 2 "$vortex" dev --controllers 3
+says "--postgres"
+[[ ! -e .vortex ]] || fail "it made .vortex"
+
+start
+for url in "${urls[@]}"; do
+  want 0 "$vortex" --server "$url" exec -- echo "through $url"
+  says "through $url"
+done
+listed="$("$vortex" --server "${urls[0]}" controllers list -o json)"
+[[ "$(jq '[.controllers[] | select(.role == "leader")] | length' <<<"$listed")" == 1 ]] || fail "leaders: $listed"
+[[ "$(jq '.controllers | length' <<<"$listed")" == 3 ]] || fail "controllers: $listed"
+runs="$("$vortex" --server "${urls[0]}" runs list -o name | wc -l)"
+end
+
+# The next time it is all still there.
+start
+[[ "$("$vortex" --server "${urls[2]}" runs list -o name | wc -l)" == "$runs" ]] || fail "runs are missing"
+end
+echo "dev_postgres: ok"
