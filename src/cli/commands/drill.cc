@@ -1,5 +1,5 @@
-// vortex drill: kills workers on purpose and prints how long their work was
-// away.
+// vortex drill: kills workers, or leaders and their database, on purpose and prints how long their
+// work was away.
 #include "cli/local/drill.h"
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands/commands.h"
+#include "cli/local/failover.h"
 #include "cli/screen/human.h"
 #include "cli/screen/terminal.h"
 
@@ -23,6 +24,10 @@ struct DrillFlags {
   std::uint32_t workers = 50;
   std::uint32_t hosts = 10;
   std::uint32_t freezes = 1;
+  std::uint32_t controllers = 0;  // 0: workers are killed
+  std::uint32_t leader_kills = 30;
+  std::uint32_t leader_freezes = 3;
+  std::uint32_t database_restarts = 5;
 };
 
 constexpr std::array<const char*, 3> kNames{"worker process killed", "supervisor and worker killed",
@@ -58,7 +63,68 @@ std::string json(const drill::Outcome& outcome) {
       ms(100), outcome.overlaps, outcome.lost);
 }
 
+constexpr std::array<const char*, 3> kBlowNames{"leader killed", "leader frozen (SIGSTOP)",
+                                                "database restarted"};
+constexpr std::array<const char*, 3> kBlowKeys{"leader_kill", "leader_freeze", "database_restart"};
+constexpr const char* kFailoverColumns =
+    "{:<24} {:>5} {:>11} {:>11} {:>9} {:>9} {:>5} {:>8} {:>10}\n";
+
+std::string row(const drill::FailoverOutcome& outcome) {
+  const auto text = [](const std::vector<Duration>& all, std::size_t percent) {
+    return human_duration(percentile(all, percent));
+  };
+  return fmt::format(fmt::runtime(kFailoverColumns),
+                     kBlowNames[static_cast<std::size_t>(outcome.blow)], outcome.blows,
+                     text(outcome.commands, 50), text(outcome.commands, 99),
+                     text(outcome.starts, 50), text(outcome.starts, 99), outcome.lost,
+                     outcome.doubled, outcome.restarted);
+}
+
+std::string json(const drill::FailoverOutcome& outcome) {
+  const auto ms = [](const std::vector<Duration>& all, std::size_t percent) {
+    return static_cast<double>(percentile(all, percent).us) / 1e3;
+  };
+  return fmt::format(
+      R"({{"kind":"{}","blows":{},"command_p50_ms":{:.1f},"command_p99_ms":{:.1f},)"
+      R"("task_p50_ms":{:.1f},"task_p99_ms":{:.1f},"lost":{},"doubled":{},"restarted":{}}})"
+      "\n",
+      kBlowKeys[static_cast<std::size_t>(outcome.blow)], outcome.blows, ms(outcome.commands, 50),
+      ms(outcome.commands, 99), ms(outcome.starts, 50), ms(outcome.starts, 99), outcome.lost,
+      outcome.doubled, outcome.restarted);
+}
+
+ExitCode run_on_controllers(const Context& context, const DrillFlags& flags) {
+  if (!load(context)) return ExitCode::kInvalid;
+  drill::FailoverConfig config;
+  config.settings = context.setting_flags;
+  config.controllers = flags.controllers;
+  const std::array<std::uint32_t, 3> blows{flags.leader_kills, flags.leader_freezes,
+                                           flags.database_restarts};
+  const bool live = is_terminal(STDERR_FILENO) && !context.quiet;
+  if (context.output == Output::kTable) {
+    print(fmt::format(fmt::runtime(kFailoverColumns), "KIND", "BLOWS", "COMMAND P50", "COMMAND P99",
+                      "TASK P50", "TASK P99", "LOST", "DOUBLED", "RESTARTED"));
+  }
+  ExitCode end = ExitCode::kOk;
+  for (std::size_t kind = 0; kind < blows.size(); ++kind) {
+    if (blows[kind] == 0) continue;
+    config.progress = [&](const std::string& at) {
+      if (live) fmt::print(stderr, "\r\033[K{}: {}", kBlowNames[kind], at);
+    };
+    const auto outcome = drill::run_failovers(static_cast<drill::Blow>(kind), blows[kind], config);
+    if (live) fmt::print(stderr, "\r\033[K");
+    if (!outcome) {
+      complain(fmt::format("{}: {}", kBlowNames[kind], outcome.error()));
+      return ExitCode::kFailed;
+    }
+    print_now(wants_json(context) ? json(*outcome) : row(*outcome));
+    if (outcome->lost + outcome->doubled + outcome->restarted > 0) end = ExitCode::kFailed;
+  }
+  return end;
+}
+
 ExitCode run(const Context& context, const DrillFlags& flags) {
+  if (flags.controllers > 0) return run_on_controllers(context, flags);
   if (!load(context)) return ExitCode::kInvalid;
   drill::DrillConfig config;
   config.settings = context.setting_flags;
@@ -93,7 +159,8 @@ ExitCode run(const Context& context, const DrillFlags& flags) {
 
 void add_drill(CommandSpec app, Command& chosen) {
   CommandSpec command = app.command(
-      "drill", "Kill workers of a throw-away cluster and measure how long recovery takes");
+      "drill",
+      "Kill workers or leaders of a throw-away cluster and measure how long recovery takes");
   command.group(kOperate);
   auto flags = std::make_shared<DrillFlags>();
   command.option("--workers", flags->workers, "Worker processes to kill (0: none)").shows_default();
@@ -101,9 +168,25 @@ void add_drill(CommandSpec app, Command& chosen) {
       .shows_default();
   command.option("--freezes", flags->freezes, "Workers to freeze; each takes a full lease")
       .shows_default();
+  command
+      .option("--controllers", flags->controllers,
+              "Instead of workers, kill and freeze the leader of this many controllers and restart "
+              "their PostgreSQL")
+      .between(2, 9);
+  command.option("--leader-kills", flags->leader_kills, "With --controllers: leaders to kill")
+      .shows_default();
+  command
+      .option("--leader-freezes", flags->leader_freezes,
+              "With --controllers: leaders to freeze; each takes a full lease")
+      .shows_default();
+  command
+      .option("--database-restarts", flags->database_restarts,
+              "With --controllers: restarts of the database")
+      .shows_default();
   command.example(
       "vortex drill\n"
-      "vortex drill --workers 20 --hosts 0 --freezes 3 --tuning=testing");
+      "vortex drill --workers 20 --hosts 0 --freezes 3 --tuning=testing\n"
+      "vortex drill --controllers 3");
   command.on_chosen(chosen, [flags](Context& context) { return run(context, *flags); });
 }
 

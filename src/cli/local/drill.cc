@@ -34,11 +34,11 @@ const char* const kStartLine =
     "if [ -n \"$old\" ] && kill -0 \"$old\" 2>/dev/null; then found=alive; fi\n"
     "echo \"$VORTEX_EPOCH $$ $VORTEX_WORKER_PID $now $found $VORTEX_WORKER\" >> \"$file\"\n";
 
-std::string victims_dag(const std::string& folder, std::uint32_t tasks) {
+std::string victims_dag(const std::string& folder, std::uint32_t tasks, const std::string& then) {
   NodeSpec node;
   node.name = "victim";
   node.command.shell = {"sh", "-c"};
-  node.command.argv = {std::string(kStartLine) + "exec sleep 100000\n"};
+  node.command.argv = {std::string(kStartLine) + then};
   node.command.env = {{"STARTS", folder}};
   MapSpec map;
   map.over = MapRange{1, tasks, 1};

@@ -39,8 +39,12 @@ struct TaskStart {
 // first: what follows is bookkeeping and not part of the recovery.
 extern const char* const kStartLine;
 
+// What victims do after their line: they never end by themselves.
+inline constexpr const char* kThenForEver = "exec sleep 100000\n";
+
 // The DAG of the victims, in canonical JSON.
-std::string victims_dag(const std::string& folder, std::uint32_t tasks);
+std::string victims_dag(const std::string& folder, std::uint32_t tasks,
+                        const std::string& then = kThenForEver);
 
 class Victims {
  public:
