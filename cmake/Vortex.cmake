@@ -166,33 +166,37 @@ function(vx_test)
   set_tests_properties(${A_NAME} PROPERTIES TIMEOUT ${A_TIMEOUT} LABELS "${A_LABELS}")
 endfunction()
 
-# vx_headers_alone(<folders>): target of the same name with one translation unit per header that
-# includes that header twice and nothing else, without the precompiled header. A header that leans on
-# what its includer happened to include fails here.
+# vx_headers_alone(<folders>): target of the same name that compiles every header with nothing before it that
+# it does not include itself, twice and without the precompiled header. A header that leans on what its
+# includer happened to include fails here. One unit proves it for a chain of headers, each of which includes
+# the one before (scripts/lib/header_chains.py).
 function(vx_headers_alone)
   set(units "")
-  foreach(folder IN LISTS ARGN)
-    file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
-         "${PROJECT_SOURCE_DIR}/${folder}/*.h")
-    foreach(header IN LISTS headers)
-      if(header MATCHES "/pch\\.h$" OR (header MATCHES "^tests/" AND NOT VX_TESTS))
-        continue()
-      endif()
-      string(MAKE_C_IDENTIFIER "${header}" unit)
-      set(unit "${CMAKE_BINARY_DIR}/headers_alone/${unit}.cc")
-      file(GENERATE OUTPUT "${unit}" CONTENT "#include \"${header}\"\n#include \"${header}\"\n")
-      list(APPEND units "${unit}")
-    endforeach()
+  find_program(VX_PYTHON python3)
+  if(VX_PYTHON AND VX_TESTS)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS scripts/lib/header_chains.py)
+    execute_process(COMMAND "${VX_PYTHON}" scripts/lib/header_chains.py ${ARGN}
+                    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE chains
+                    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    string(REPLACE "\n" ";" chains "${chains}")
+  endif()
+  foreach(chain IN LISTS chains)
+    string(REPLACE " " ";" headers "${chain}")
+    list(TRANSFORM headers REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE text)
+    list(JOIN text "" text)
+    list(GET headers -1 last)
+    string(MAKE_C_IDENTIFIER "${last}" unit)
+    set(unit "${CMAKE_BINARY_DIR}/headers_alone/${unit}.cc")
+    file(GENERATE OUTPUT "${unit}" CONTENT "${text}${text}")
+    list(APPEND units "${unit}")
   endforeach()
   if(NOT units)
     add_custom_target(vx_headers_alone)
     return()
   endif()
   add_library(vx_headers_alone OBJECT EXCLUDE_FROM_ALL ${units})
-  target_link_libraries(vx_headers_alone PRIVATE vx_flags vx_asio fmt::fmt tomlplusplus::tomlplusplus)
-  if(VX_TESTS)
-    target_link_libraries(vx_headers_alone PRIVATE GTest::gmock GTest::gtest rapidcheck)
-  endif()
+  target_link_libraries(vx_headers_alone PRIVATE vx_flags vx_asio fmt::fmt tomlplusplus::tomlplusplus
+                        GTest::gmock GTest::gtest rapidcheck)
   if(VX_BENCH)
     target_link_libraries(vx_headers_alone PRIVATE benchmark::benchmark)
   endif()
