@@ -15,7 +15,7 @@ VX_PACKAGES_BUILD=(
 VX_PACKAGES_NODE=(nodejs npm)
 # Clang 19: earlier ones cannot read std::expected of GCC 12's library.
 VX_PACKAGES_CHECK=(
-  clang-19 libclang-rt-19-dev clang-format-19 clang-tidy-19 python3 python3-yaml
+  clang-19 libclang-rt-19-dev lld-19 clang-format-19 clang-tidy-19 python3 python3-yaml
   iproute2 iptables openssl socat libfaketime
   postgresql-15 postgresql-client-15
   chromium fonts-dejavu-core

@@ -30,7 +30,7 @@
 namespace vortex::chaos {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef VX_SANITIZED
 constexpr std::uint64_t kFloodMemoryMax = 1024ULL << 20U;  // most of it is the sanitizer's own
 #else
 constexpr std::uint64_t kFloodMemoryMax = 64ULL << 20U;
