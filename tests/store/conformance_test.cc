@@ -335,6 +335,25 @@ TEST_P(StoreTest, TwoRunsCanNotHaveOneKey) {
   EXPECT_EQ(image(), before);
 }
 
+TEST_P(StoreTest, NothingOfARefusedCommitIsInTheNextOne) {
+  const PlanPtr plan = sample_plan("thumbs");
+  put_run(run_row(1, plan));
+  const std::string before = image();
+  Commit refused = commit();
+  add_run(refused.rows, run_row(2, plan));
+  refused.rows.tasks.push_back(task_row(run_row(1, plan), 0, TaskState::kRunning));
+  refused.rows.tasks.back().updated_at = kT0 + seconds(9);
+  refused.rows.attempts.push_back(attempt_row(task_id(1, 0), 1, "worker-1"));
+  refused.rows.task_data.push_back({.id = task_id(1, 0), .epoch = {1}, .outputs = "{}"});
+  refused.rows.tasks.push_back(task_row(run_row(1, plan), 1, TaskState::kRunning));
+  refused.rows.tasks.back().id.run = RunId{77};
+  ASSERT_FALSE(bed.writer().commit(refused));
+  put(commit());
+  EXPECT_EQ(image(), before);
+  EXPECT_TRUE(bed.reader()->attempts(task_id(1, 0)).value().empty());
+  EXPECT_FALSE(bed.reader()->task_data(task_id(1, 0)).value());
+}
+
 TEST_P(StoreTest, CursorsWalkEverythingExactlyOnceUnderAnyLimit) {
   const PlanPtr plan = sample_plan("thumbs", 5);
   for (std::uint64_t id = 1; id <= 6; ++id) put_run(run_row(id, plan));

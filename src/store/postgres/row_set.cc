@@ -111,12 +111,16 @@ bool RowSet::run() {
     statement_.blob(column.data);
   }
   const bool went = statement_.run();
+  clear();
+  return went;
+}
+
+void RowSet::clear() {
   for (Elements& column : columns_) {
     column.data.resize(kHeaderBytes);
     column.has_null = false;
   }
   rows_ = 0;
-  return went;
 }
 
 bool RowSet::run_on_row(Error) { VX_ASSERT(false && "sets are counted"); }

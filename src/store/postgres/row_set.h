@@ -25,6 +25,8 @@ class RowSet final : public store::sql::Statement {
   RowSet& null() override;
 
   std::size_t rows() const { return rows_; }
+  // Forgets rows that were bound and not sent, as those of a commit that was refused meanwhile.
+  void clear();
   bool run() override;  // nothing if there are no rows
   bool run_on_row(Error otherwise) override;
   // Rows that the last run changed; waits for it.

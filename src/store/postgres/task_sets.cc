@@ -20,6 +20,7 @@ TaskSets::TaskSets(Session& db, store::sql::Known& known, const store::sql::RunR
 
 void TaskSets::write(Transaction& tx, const RowBatch& rows) {
   single_.begin();
+  for (RowSet* set : {&update_, &upsert_, &data_, &attempts_, &present_}) set->clear();
   tasks_seen_.clear();
   data_seen_.clear();
   attempts_seen_.clear();

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
+#include "store/keys.h"
 #include "store/sql/record_io.h"
 
 namespace vortex::store::postgres {
@@ -40,6 +41,7 @@ PostgresWriter::PostgresWriter(ConnectionSetup setup, PlanShelf& shelf, LogLimit
       logs_(db_, packer_, logs),
       retention_(db_, known_, runs_),
       images_(db_, known_),
+      find_log_heads_(db_, "find_log_heads"),
       wait_for_row_(db_.named("wait_for_row")),
       end_expired_session_(db_.named("end_expired_session")),
       lock_leadership_(db_.named("lock_leadership")),
@@ -235,6 +237,35 @@ void PostgresWriter::fence(Transaction& tx, Instant clock) {
                 {Fault::kFenced, fmt::format("term {} is no longer the leader", term_.value)});
 }
 
+store::sql::LogHeads PostgresWriter::heads_of(Transaction& tx,
+                                              const std::vector<LogChunk>& chunks) {
+  store::sql::LogHeads heads;
+  find_log_heads_.clear();
+  for (const LogChunk& chunk : chunks) {
+    const auto key = key_of(chunk.attempt.task);
+    if (!key || !heads.emplace(std::pair(*key, chunk.attempt.epoch.value), LogSpan{}).second) {
+      continue;
+    }
+    find_log_heads_.start().number(*key).unsigned_number(chunk.attempt.epoch.value);
+  }
+  if (heads.empty()) return heads;
+  find_log_heads_.keep_rows();
+  if (!tx.run(find_log_heads_) || find_log_heads_.changes() <= 0) {
+    find_log_heads_.reset();
+    return heads;
+  }
+  Rows rows(find_log_heads_);
+  while (rows.next()) {
+    const std::int64_t key = rows.number();
+    const std::uint64_t epoch = rows.unsigned_number();
+    heads[{key, epoch}] = {.size = rows.unsigned_number(),
+                           .cut_begin = rows.unsigned_number(),
+                           .cut_end = rows.unsigned_number()};
+  }
+  if (rows.failed()) tx.fail(rows.error());
+  return heads;
+}
+
 Result<void> PostgresWriter::commit(const Commit& commit) {
   if (auto refused = refuse_while_in_doubt(); !refused) return refused;
   if (auto refused = refuse_other(commit.term); !refused) return refused;
@@ -246,7 +277,7 @@ Result<void> PostgresWriter::commit(const Commit& commit) {
     tasks_.write(tx, commit.rows);
     tasks_.write_pieces(tx, commit.pieces);
     fleet_.write(tx, commit);
-    logs_.write(tx, commit.logs);
+    logs_.write(tx, commit.logs, heads_of(tx, commit.logs));
     retention_.forget(tx, commit.expired);
   }
   return finish(tx);

@@ -69,6 +69,8 @@ class PostgresWriter final : public Writer {
   void take_over_lock();
   bool has_lock() const { return locked_in_ == db_.connection_number() && db_.is_connected(); }
   void fence(store::sql::Transaction& tx, Instant clock);
+  // All of them at once: one wait instead of one for each.
+  store::sql::LogHeads heads_of(store::sql::Transaction& tx, const std::vector<LogChunk>& chunks);
   Result<void> finish(store::sql::Transaction& tx);
   Result<void> refuse_while_in_doubt() const;
   Result<void> refuse_other(Term term) const;
@@ -84,6 +86,7 @@ class PostgresWriter final : public Writer {
   store::sql::LogRows logs_;
   store::sql::RetentionRows retention_;
   store::sql::ImageLoad images_;
+  RowSet find_log_heads_;
   Statement& wait_for_row_;
   Statement& end_expired_session_;
   Statement& lock_leadership_;

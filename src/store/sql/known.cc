@@ -25,6 +25,7 @@ Known::Known(Session& db, PlanShelf& shelf)
       live_runs_(db.prepare("live_run_digests")),
       digest_of_run_(db.prepare("digest_of_run")),
       all_digests_(db.prepare("all_digests")),
+      highest_run_(db.prepare("highest_run")),
       count_finished_(db.prepare("count_finished_runs")),
       count_doomed_(db.prepare("any_doomed")),
       spec_(db.prepare("spec_of_digest")) {}
@@ -43,6 +44,9 @@ Result<void> Known::load() {
   Rows specs(all_digests_);
   while (specs.next()) digests.insert(specs.unsigned_number());
   if (specs.failed()) return std::unexpected(specs.error());
+  const auto highest = count(highest_run_);
+  if (!highest) return std::unexpected(highest.error());
+  highest_run = *highest;
   const auto finished = count(count_finished_);
   if (!finished) return std::unexpected(finished.error());
   finished_runs = *finished;
@@ -59,6 +63,7 @@ void Known::forget() {
   digests.clear();
   worker_numbers.clear();
   workers.clear();
+  highest_run = 0;
   finished_runs = 0;
   doomed_runs = 0;
 }

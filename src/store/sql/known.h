@@ -50,6 +50,7 @@ class Known {
   std::unordered_set<std::uint64_t> digests;        // definitions that are stored
   ByText<std::int64_t> worker_numbers;
   ByText<std::shared_ptr<const WorkerInfo>> workers;  // as last written
+  std::uint64_t highest_run = 0;                      // of all runs that are kept or being removed
   std::uint64_t finished_runs = 0;
   std::uint64_t doomed_runs = 0;
 
@@ -58,6 +59,7 @@ class Known {
   Statement& live_runs_;
   Statement& digest_of_run_;
   Statement& all_digests_;
+  Statement& highest_run_;
   Statement& count_finished_;
   Statement& count_doomed_;
   Statement& spec_;

@@ -47,6 +47,14 @@ bool RunRows::insert(Transaction& tx, const RunRow& row) {
   if (!row.plan) return false;
   write_spec(tx, row.plan);
   bind_row(insert_, row).unsigned_number(row.plan->digest).text(row.plan->spec.name);
+  if (row.id.value > known_.highest_run) {
+    // Nobody has written it before, so the answer need not be waited for.
+    Error there{Fault::kDamaged, fmt::format("{} is there already", to_text(row.id))};
+    if (!tx.run_on_row(insert_, std::move(there))) return false;
+    known_.highest_run = row.id.value;
+    insert_labels(tx, row);
+    return true;
+  }
   if (!tx.run(insert_) || insert_.changes() == 0) return false;
   insert_labels(tx, row);
   if (known_.doomed_runs > 0) {
@@ -130,27 +138,33 @@ LogRows::LogRows(Session& db, Packer& packer, LogLimits limits)
       insert_chunk_(db.prepare("insert_log_chunk")),
       cut_chunks_(db.prepare("cut_log_chunks")) {}
 
-void LogRows::write(Transaction& tx, const std::vector<LogChunk>& chunks) {
-  for (const LogChunk& chunk : chunks) write_chunk(tx, chunk);
+void LogRows::write(Transaction& tx, const std::vector<LogChunk>& chunks, LogHeads heads) {
+  for (const LogChunk& chunk : chunks) write_chunk(tx, chunk, heads);
 }
 
-void LogRows::write_chunk(Transaction& tx, const LogChunk& chunk) {
+// What was written of an attempt so far.
+LogSpan LogRows::head_of(Transaction& tx, std::int64_t key, Epoch epoch, const LogHeads& heads) {
+  const auto known = heads.find({key, epoch.value});
+  if (known != heads.end()) return known->second;
+  LogSpan span;
+  Rows rows(find_head_.start().number(key).unsigned_number(epoch.value));
+  if (rows.next()) {
+    span = {.size = rows.unsigned_number(),
+            .cut_begin = rows.unsigned_number(),
+            .cut_end = rows.unsigned_number()};
+  }
+  if (rows.failed()) tx.fail(rows.error());
+  return span;
+}
+
+void LogRows::write_chunk(Transaction& tx, const LogChunk& chunk, LogHeads& heads) {
   if (!tx.ok()) return;
   const auto key = key_of(chunk.attempt.task);
   if (!key) {
     return tx.fail({Fault::kBadRequest, "output of a task that cannot exist"});
   }
-  LogSpan span;
-  {
-    find_head_.start().number(*key).unsigned_number(chunk.attempt.epoch.value);
-    Rows rows(find_head_);
-    if (rows.next()) {
-      span = {.size = rows.unsigned_number(),
-              .cut_begin = rows.unsigned_number(),
-              .cut_end = rows.unsigned_number()};
-    }
-    if (rows.failed()) return tx.fail(rows.error());
-  }
+  const LogSpan span = head_of(tx, *key, chunk.attempt.epoch, heads);
+  if (!tx.ok()) return;
   if (chunk.offset > span.size) {
     return tx.fail({Fault::kBadRequest,
                     fmt::format("output of {} at byte {} would leave a gap: {} bytes have arrived",
@@ -161,6 +175,7 @@ void LogRows::write_chunk(Transaction& tx, const LogChunk& chunk) {
   if (fresh.empty()) return;
   insert(tx, *key, chunk.attempt.epoch, span.size, fresh);
   const LogSpan after = grown(span, fresh.size(), limits_);
+  heads[{*key, chunk.attempt.epoch.value}] = after;
   if (after.cut_end != span.cut_end) cut(tx, *key, chunk.attempt.epoch, after);
   tx.run(write_head_.start()
              .number(*key)

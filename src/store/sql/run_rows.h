@@ -3,9 +3,11 @@
 // definition and request) is written with its first row only. Writer's thread only.
 
 #include <cstdint>
+#include <map>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "model/commit.h"
@@ -55,14 +57,19 @@ class RunRows {
 // Writes what attempts print: every byte once, by its offset, and no more than the limits allow.
 // A piece that would leave a gap fails the commit with kBadRequest. Writer's thread only.
 
+// By task key and epoch.
+using LogHeads = std::map<std::pair<std::int64_t, std::uint64_t>, LogSpan>;
+
 class LogRows {
  public:
   LogRows(Session& db, Packer& packer, LogLimits limits);
 
-  void write(Transaction& tx, const std::vector<LogChunk>& chunks);
+  // `heads` are those that the caller has read already; a span of nothing: there is none.
+  void write(Transaction& tx, const std::vector<LogChunk>& chunks, LogHeads heads = {});
 
  private:
-  void write_chunk(Transaction& tx, const LogChunk& chunk);
+  LogSpan head_of(Transaction& tx, std::int64_t key, Epoch epoch, const LogHeads& heads);
+  void write_chunk(Transaction& tx, const LogChunk& chunk, LogHeads& heads);
   void insert(Transaction& tx, std::int64_t key, Epoch epoch, std::uint64_t offset,
               std::string_view data);
   void cut(Transaction& tx, std::int64_t key, Epoch epoch, const LogSpan& span);

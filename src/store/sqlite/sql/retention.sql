@@ -3,6 +3,9 @@
 -- name: count_finished_runs
 SELECT count(*) FROM runs WHERE state = 'Completed' OR state = 'Failed' OR state = 'Cancelled';
 
+-- name: highest_run
+SELECT max(coalesce((SELECT max(run_id) FROM runs), 0), coalesce((SELECT max(run_id) FROM doomed), 0));
+
 -- name: oldest_finished_runs
 SELECT run_id, finished_at, idempotency_key FROM runs
 WHERE state = 'Completed' OR state = 'Failed' OR state = 'Cancelled'
