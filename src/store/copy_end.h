@@ -2,6 +2,7 @@
 // One end of a copy: a session with a database of either kind, held so that no controller leads
 // there while it lives. One thread.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>

@@ -4,6 +4,7 @@
 // statement that writes one; run() sends them all and forgets them. Writer's thread only.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
