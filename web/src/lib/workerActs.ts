@@ -47,6 +47,7 @@ export function workerActs(worker: Worker): { label: string; act: Act }[] {
     text: 'It is gone; its entry and its record of losses are removed. It can register again.',
     verb: 'Delete',
     danger: true,
+    command: command('delete'),
     run: async () => {
       await got(api.DELETE('/api/workers/{worker}', params));
       go('/workers');
