@@ -423,7 +423,9 @@ constexpr SettingSpec kControllerRows[] = {
      .kind = SettingKind::kSeconds,
      .fallback = "10",
      .range = {0.5, 3600},
-     .doc = "How long a controller stays leader without renewing, when several share a database.",
+     .doc = "How long a controller stays leader without renewing, when several share a database; a "
+            "frozen leader is replaced after that. Keep it well below `worker.self_fence_secs`: a "
+            "worker that hears from no leader for that long kills its tasks.",
      .store = kInController<&C::leader_lease>},
 };
 

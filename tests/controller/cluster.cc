@@ -38,7 +38,8 @@ Cluster::Cluster(std::size_t controllers, std::vector<std::string> flags) {
   for (std::size_t i = 0; i < controllers; ++i) {
     LoadRequest request;
     request.flags = {"--tuning=testing", "--controller.require_tokens=false",
-                     "--controller.listen=127.0.0.1:0", "--monitoring.monitor_log=off"};
+                     "--controller.listen=127.0.0.1:0", "--monitoring.monitor_log=off",
+                     "--database.path=" + folder_.path() + "/" + std::to_string(i) + ".db"};
     request.flags.insert(request.flags.end(), flags.begin(), flags.end());
     auto loaded = load_settings(request);
     if (!loaded) throw std::runtime_error(to_text(loaded.error().front()));

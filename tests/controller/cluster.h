@@ -10,6 +10,7 @@
 #include <boost/json.hpp>
 
 #include "base/time.h"
+#include "cli/local/folder.h"
 #include "controller/controller.h"
 #include "net/client.h"
 #include "store/store.h"
@@ -54,6 +55,7 @@ class Cluster {
                                const std::string& held = "[]", const std::string& reports = "[]");
 
  private:
+  cli::local::TempFolder folder_;
   std::atomic<std::int64_t> skew_us_{0};
   std::unique_ptr<store::Store> store_;
   std::vector<std::unique_ptr<Controller>> controllers_;

@@ -53,7 +53,7 @@ std::string tls_text(const object& o, const Look& look) {
 std::string leader_text(const object& o, const Look& look) {
   const std::string id = text_at(o, "leader_id");
   if (id.empty()) return paint("nobody", Tone::kWarn, look);
-  return fmt::format("{} at {}, term {}, since {}", id, text_at(o, "leader_url"),
+  return fmt::format("{} at {}, term {} (began {})", id, text_at(o, "leader_url"),
                      number_at(o, "term"), time_cell(o, "leader_since", look).text);
 }
 
