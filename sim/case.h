@@ -20,7 +20,8 @@ inline constexpr std::uint32_t kFirstDrawing = 1;
 inline constexpr std::uint32_t kThirdDrawing = 3;
 inline constexpr std::uint32_t kFourthDrawing = 4;
 inline constexpr std::uint32_t kFifthDrawing = 5;
-inline constexpr std::uint32_t kPresentDrawing = kFifthDrawing;
+inline constexpr std::uint32_t kSixthDrawing = 6;
+inline constexpr std::uint32_t kPresentDrawing = kSixthDrawing;
 
 struct Case {
   std::uint64_t seed = 1;

@@ -99,6 +99,7 @@ constexpr Feature kFeatures[] = {
     {"setting", "brake_permille_per_minute", "19-no-early-silence",
      differs<&core::Policy::brake_permille_per_minute>},
     {"setting", "bulk_tasks_per_step", "27-all-ends", differs<&core::Policy::bulk_tasks_per_step>},
+    {"setting", "nodes_at_once", "27-all-ends reload-knows-all", differs<&core::Policy::nodes_at_once>},
     {"setting", "spread_from_tasks", "18-ledger-complete",
      differs<&core::Policy::spread_from_tasks>},
     {"setting", "flapping_losses", "reload-knows-all", differs<&core::Policy::flapping_losses>},

@@ -197,6 +197,7 @@ Setup draw_setup(const Case& c) {
   const Rng third = root.fork(10);
   const Rng fourth = root.fork(11);
   const Rng fifth = root.fork(12);
+  const Rng sixth = root.fork(13);
   const bool draws_more = c.drawing > kFirstDrawing;
   setup.scenario = draw_scenario(c, frame);
   const std::int64_t leases = frame.between(5, 12);
@@ -219,6 +220,7 @@ Setup draw_setup(const Case& c) {
   if (c.drawing >= kThirdDrawing) draw_third(setup, third);
   if (c.drawing >= kFourthDrawing) draw_fourth(setup, fourth);
   if (c.drawing >= kFifthDrawing) draw_fifth(setup, fifth);
+  if (c.drawing >= kSixthDrawing) draw_sixth(setup, sixth);
   leave_out(setup, c);
   return setup;
 }

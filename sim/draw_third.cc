@@ -117,6 +117,11 @@ void draw_fourth(Setup& setup, Rng rng) {
 
 void draw_fifth(Setup& setup, Rng rng) { setup.forges = rng.chance(400); }
 
+// Every DAG counts as a very large one.
+void draw_sixth(Setup& setup, Rng rng) {
+  if (rng.chance(300)) setup.timings.policy.nodes_at_once = 0;
+}
+
 void draw_third(Setup& setup, Rng rng) {
   Rng retention = rng.fork(1);
   Rng map = rng.fork(2);
