@@ -14,7 +14,7 @@
 
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/pass_on.h"
+#include "api/peers/pass_on.h"
 #include "api/secrets.h"
 #include "base/clock.h"
 #include "base/text.h"

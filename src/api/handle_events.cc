@@ -15,7 +15,7 @@
 #include "api/call.h"
 #include "api/event_lines.h"
 #include "api/handlers.h"
-#include "api/peers.h"
+#include "api/peers/peers.h"
 #include "api/query.h"
 #include "api/secrets.h"
 #include "api/vault/hand_over.h"

@@ -9,7 +9,7 @@
 
 #include "api/bodies.h"
 #include "api/handlers.h"
-#include "api/peers.h"
+#include "api/peers/peers.h"
 #include "api/schema.h"
 #include "api/secrets.h"
 #include "api/views.h"

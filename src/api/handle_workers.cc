@@ -11,7 +11,7 @@
 
 #include "api/bodies.h"
 #include "api/handlers.h"
-#include "api/peers.h"
+#include "api/peers/peers.h"
 #include "api/query.h"
 #include "api/secrets.h"
 #include "api/vault/hand_over.h"

@@ -17,7 +17,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "api/peers.h"
+#include "api/peers/peers.h"
 #include "base/time.h"
 #include "controller/engine_shell.h"
 #include "controller/reads.h"

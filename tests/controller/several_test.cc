@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "api/pass_on.h"
+#include "api/peers/pass_on.h"
 #include "api/routes.h"
 #include "base/clock.h"
 #include "tests/controller/cluster.h"

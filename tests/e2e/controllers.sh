@@ -2,7 +2,7 @@
 # tests/e2e/controllers.sh VORTEX: three controllers on PostgreSQL. Workers know only two of them. The leader is
 # killed with -9, frozen and stopped while a task runs: commands are served soon by another one, the task is not
 # started again, and a leader that was frozen changes nothing when it goes on.
-# Proves: V11 S05 S06
+# Proves: V11 S05
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 

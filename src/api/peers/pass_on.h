@@ -14,7 +14,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "api/call.h"
-#include "api/peers.h"
+#include "api/peers/peers.h"
 #include "net/exchange.h"
 #include "net/http.h"
 

@@ -1,4 +1,4 @@
-#include "api/pass_on.h"
+#include "api/peers/pass_on.h"
 
 #include <algorithm>
 #include <array>
