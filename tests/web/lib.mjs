@@ -155,12 +155,12 @@ export async function openPage(browser, options = {}) {
 }
 
 /** What axe-core finds wrong. Its script is run by the browser's tools, which the page's policy does not bind. */
-export async function axe(page) {
+export async function axe(page, rules = null) {
   await page.evaluate(axeSource);
-  const found = await page.evaluate(async () => {
-    const result = await globalThis.axe.run(document, { resultTypes: ['violations'] });
+  const found = await page.evaluate(async (only) => {
+    const result = await globalThis.axe.run(document, { resultTypes: ['violations'], ...(only ? { runOnly: only } : {}) });
     return result.violations.map((one) => `${one.id}: ${one.help} (${one.nodes.map((node) => node.target.join(' ')).slice(0, 3).join('; ')})`);
-  });
+  }, rules);
   return found;
 }
 
