@@ -1,6 +1,7 @@
 # Sourced by ./run, ./test and the scripts: the one list of Debian packages, and how they get there.
 # vx_setup build    what compiling and running needs
 # vx_setup all      the same and what the checks of the source need
+# vx_setup patroni  what building needs, and what scripts/patroni-drill does
 # Quiet when nothing is missing.
 
 VX_PACKAGES_BUILD=(
@@ -20,6 +21,8 @@ VX_PACKAGES_CHECK=(
   postgresql-15 postgresql-client-15
   chromium fonts-dejavu-core
 )
+# Only a script that is started by hand needs these.
+VX_PACKAGES_PATRONI=(etcd-server patroni postgresql-15)
 
 vx_missing_packages() {
   local package
@@ -49,6 +52,7 @@ vx_setup() {
   local wanted=("${VX_PACKAGES_BUILD[@]}") missing
   command -v npm >/dev/null || wanted+=("${VX_PACKAGES_NODE[@]}")
   [[ "$1" == all ]] && wanted+=("${VX_PACKAGES_CHECK[@]}")
+  [[ "$1" == patroni ]] && wanted+=("${VX_PACKAGES_PATRONI[@]}")
   mapfile -t missing < <(vx_missing_packages "${wanted[@]}")
   [[ ${#missing[@]} -eq 0 ]] && return 0
 
