@@ -10,7 +10,7 @@
 #include "api/bodies.h"
 #include "api/handlers.h"
 #include "api/peers/peers.h"
-#include "api/schema.h"
+#include "api/schema/schema.h"
 #include "api/secrets.h"
 #include "api/views.h"
 #include "base/settings.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/schema.h"
+#include "api/schema/schema.h"
 #include "api/trouble.h"
 #include "model/dag.h"
 #include "model/ids.h"

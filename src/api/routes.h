@@ -10,7 +10,7 @@
 
 #include "api/access.h"
 #include "api/call.h"
-#include "api/schema.h"
+#include "api/schema/schema.h"
 #include "net/http.h"
 
 namespace vortex::api {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "api/backend.h"
-#include "api/schema.h"
+#include "api/schema/schema.h"
 #include "base/time.h"
 #include "codec/json_writer.h"
 #include "core/explain.h"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/routes.h"
-#include "api/schema.h"
+#include "api/schema/schema.h"
 #include "tests/api/client.h"
 #include "tests/api/steps.h"
 

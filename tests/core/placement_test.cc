@@ -66,7 +66,7 @@ TEST_F(Placement, ATaskThatChoosesItsUserGoesToAWorkerThatAllowsIt) {
   const RunId run = submit({needing("a", r)});
   EXPECT_TRUE(none.assigned.empty());
   EXPECT_TRUE(other.assigned.empty());
-  EXPECT_THAT(explain(*state, {run, 0}, now).moves_when,
+  EXPECT_THAT(explain(*state, {run, 0}, now).obstacles.at(0).what,
               ::testing::HasSubstr("allows tasks to run as 'build'"));
   WorkerInfo builds = worker_info("builds", 4);
   builds.users = {"build", "deploy"};

@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include "api/schema.h"
+#include "api/schema/schema.h"
 #include "cli/arguments.h"
 #include "cli/client/act.h"
 #include "cli/client/api_client.h"

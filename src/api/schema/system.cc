@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "api/schema.h"
+#include "api/schema/schema.h"
 #include "api/views.h"
 #include "model/event.h"
 

@@ -5,7 +5,7 @@
 
 #include "api/router.h"
 #include "api/routes.h"
-#include "api/schema.h"
+#include "api/schema/schema.h"
 #include "codec/json_writer.h"
 
 namespace vortex::api {

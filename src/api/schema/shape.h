@@ -16,7 +16,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "api/schema.h"
+#include "api/schema/schema.h"
 #include "base/assert.h"
 #include "base/time.h"
 #include "codec/json_writer.h"

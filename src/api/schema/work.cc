@@ -1,5 +1,5 @@
 // Schemas of DAGs, runs, tasks, and of what happens to tasks that go wrong.
-#include "api/schema.h"
+#include "api/schema/schema.h"
 #include "api/views.h"
 
 namespace vortex::api {

@@ -1,7 +1,7 @@
 // Schemas of workers, machines, queues and partition leases.
 #include <array>
 
-#include "api/schema.h"
+#include "api/schema/schema.h"
 #include "api/views.h"
 #include "codec/sync_parts.h"
 #include "model/sync.h"
