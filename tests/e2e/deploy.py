@@ -51,7 +51,8 @@ class Program:
         key = json.dumps([env, config and config.read_text()])
         if key not in self.checked:
             flags = ["--config", str(config)] if config else []
-            answer = ask("config", "check", *flags, env=env)
+            # Not `config check`: that reads the certificates too, which are made where it is deployed.
+            answer = ask("config", "show", *flags, env=env)
             self.checked[key] = "" if answer.returncode == 0 else answer.stderr.strip()
         return self.checked[key]
 

@@ -36,7 +36,7 @@ start() {
   "$vortex" dev --postgres --controllers 3 --tuning=testing --stay 2>dev.log &
   dev=$!
   eventually grep -q "keeps running" dev.log
-  mapfile -t urls < <(sed -n '/^  API/,/^  workers/p' dev.log | grep -o 'http://[0-9.:]*')
+  mapfile -t urls < <(sed -n '/^  API/,/^  dashboard/{/^  dashboard/d;p}' dev.log | grep -o 'http://[0-9.:]*')
   [[ ${#urls[@]} -eq 3 ]] || fail "it does not print three addresses"
 }
 end() {

@@ -176,7 +176,7 @@ void add_moves(CommandSpec db, Command& chosen) {
       "vortex db restore /var/backups/vortex.db --database.path=/var/lib/vortex/vortex.db\n"
       "The backup is checked first, and the file that was there is kept under another name.");
   back.on_chosen(chosen, [from](Context& context) { return restore(context, *from); });
-  CommandSpec layout = db.command("migrate", "Bring the database to the layout of this version");
+  CommandSpec layout = db.command("migrate", "Change the database to the layout of this version");
   layout.example(
       "vortex db migrate --database.url=postgresql://vortex@db/vortex\n"
       "Controllers do it themselves when they start.");
