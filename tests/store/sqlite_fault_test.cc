@@ -217,7 +217,8 @@ TEST(SqliteFault, FullDiskIsSaidSoUntilThereIsSpaceAgain) {
   options.vfs = faults.name();
   const auto store = *open_sqlite(options);
   const PlanPtr plan = sample_plan("thumbs", 6);
-  const Term term = std::get<Won>(*store->writer().acquire({ControllerId{"c"}, {}}, seconds(1))).term;
+  const Term term =
+      std::get<Won>(*store->writer().acquire({ControllerId{"c"}, {}}, seconds(1))).term;
   int number = 1;
   int refused = 0;
   int not_writable = 0;
