@@ -30,14 +30,16 @@ std::string ClusterAnswer::text_at(const std::string& key) const {
 
 std::string ClusterAnswer::code() const { return text_at("code"); }
 
-Cluster::Cluster(std::size_t controllers, std::vector<std::string> flags) {
+Cluster::Cluster(std::size_t controllers, std::vector<std::string> flags,
+                 const std::vector<TokenRow>& tokens) {
   store::MemoryOptions options;
   options.shared = true;
   options.wall_clock = [this] { return wall_clock_now() + micros(skew_us_); };
   store_ = store::open_memory(options);
   for (std::size_t i = 0; i < controllers; ++i) {
     LoadRequest request;
-    request.flags = {"--tuning=testing", "--controller.require_tokens=false",
+    request.flags = {"--tuning=testing",
+                     fmt::format("--controller.require_tokens={}", !tokens.empty()),
                      "--controller.listen=127.0.0.1:0", "--monitoring.monitor_log=off",
                      "--database.path=" + folder_.path() + "/" + std::to_string(i) + ".db"};
     request.flags.insert(request.flags.end(), flags.begin(), flags.end());
@@ -47,6 +49,7 @@ Cluster::Cluster(std::size_t controllers, std::vector<std::string> flags) {
     parts.settings = std::move(*loaded);
     parts.id = fmt::format("c{}", i);
     parts.store = store::open_again(*store_);
+    parts.tokens = tokens;
     auto started = Controller::start(std::move(parts));
     if (!started) throw std::runtime_error(started.error());
     controllers_.push_back(std::move(*started));

@@ -28,7 +28,9 @@ struct ClusterAnswer {
 
 class Cluster {
  public:
-  explicit Cluster(std::size_t controllers, std::vector<std::string> flags = {});
+  // With `tokens` they are required.
+  explicit Cluster(std::size_t controllers, std::vector<std::string> flags = {},
+                   const std::vector<TokenRow>& tokens = {});
   ~Cluster();
 
   std::size_t leader() const;   // which of them leads; waits for one

@@ -13,6 +13,7 @@
 
 #include "api/peers/pass_on.h"
 #include "api/routes.h"
+#include "api/secrets.h"
 #include "base/clock.h"
 #include "tests/controller/cluster.h"
 
@@ -68,6 +69,31 @@ boost::json::array list_of(const ClusterAnswer& answer, const char* key) {
 bool is_parked(const Cluster& cluster, std::size_t leader, const std::string& worker) {
   const ClusterAnswer seen = cluster.get(leader, "/api/workers/" + worker);
   return seen.text_at("state") == "IDLE";
+}
+
+TEST(SeveralControllers, ABrowserLoggedInAtAStandbyCanActThere) {
+  TokenRow token;
+  token.name = "admin";
+  token.role = Role::kAdmin;
+  token.hash = api::hash_token("a-secret");
+  Cluster cluster(2, {}, {token});
+  const std::size_t standby = cluster.standby();
+  const std::string origin = cluster.at(standby).url();
+  const net::Headers page{{"Origin", origin}, {"Vortex-Page", "1"}};
+  const ClusterAnswer in = cluster.post(standby, "/api/session", R"({"token":"a-secret"})", page);
+  ASSERT_EQ(in.status, 200) << in.text;
+  const std::string set(net::find_header(in.headers, "Set-Cookie").value_or(""));
+  const std::string cookie = set.substr(0, set.find(';'));
+  net::Headers own = page;
+  own.emplace_back("Cookie", cookie);
+  EXPECT_EQ(cluster.post(standby, "/api/runs", kRun, own).status, 201);
+  // Another site's page has neither the header nor the origin.
+  EXPECT_EQ(cluster.post(standby, "/api/runs", kRun, {{"Cookie", cookie}}).status, 403);
+  // The header between controllers opens nothing without their mark.
+  const std::string value = cookie.substr(cookie.find('=') + 1);
+  const net::Headers forged{{std::string(api::kSessionHeader), value}, {"Vortex-Page", "1"}};
+  EXPECT_EQ(cluster.post(cluster.leader(), "/api/runs", kRun, forged).status, 401);
+  EXPECT_EQ(cluster.post(standby, "/api/runs", kRun, forged).status, 401);
 }
 
 TEST(SeveralControllers, V11_AnyOfThemTakesASubmitAndShowsTheRun) {

@@ -8,6 +8,7 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <fmt/format.h>
 
+#include "api/access.h"
 #include "api/secrets.h"
 #include "base/text.h"
 #include "codec/text.h"
@@ -30,10 +31,10 @@ constexpr Duration kLookAgain = millis(100);
 constexpr std::uint16_t kNoPort = 0;
 
 // Of one connection, or made by whoever passes it on.
-constexpr std::array<std::string_view, 15> kNotPassedOn{
-    "Host",   "Origin",       "Connection", "Keep-Alive",     "Proxy-Connection",
-    "TE",     "Trailer",      "Upgrade",    "Content-Length", "Transfer-Encoding",
-    "Expect", "X-Request-Id", "Date",       "Server",         kMarkHeader};
+constexpr std::array<std::string_view, 17> kNotPassedOn{
+    "Host",    "Origin",  "Connection",     "Keep-Alive",        "Proxy-Connection", "TE",
+    "Trailer", "Upgrade", "Content-Length", "Transfer-Encoding", "Expect",           "X-Request-Id",
+    "Date",    "Server",  "Cookie",         kSessionHeader,      kMarkHeader};
 
 bool is_passed_on(std::string_view name) {
   return std::ranges::none_of(
@@ -50,10 +51,11 @@ std::string header_of(const net::Request& request, std::string_view name) {
   return std::string(net::find_header(request.headers, name).value_or(std::string_view{}));
 }
 
-std::string signed_text(const net::Request& request, std::string_view fields) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}", net::to_text(request.method), request.target,
+std::string signed_text(const net::Request& request, std::string_view session,
+                        std::string_view fields) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", net::to_text(request.method), request.target,
                      hash_token(header_of(request, "Authorization")),
-                     hash_token(header_of(request, "Vortex-Session")), fields);
+                     hash_token(header_of(request, "Vortex-Session")), hash_token(session), fields);
 }
 
 // The text up to the next semicolon, which is taken off with it.
@@ -77,7 +79,8 @@ std::string write_mark(std::string_view key, const net::Request& request, const 
   codec::append_base64(name, origin.certificate);
   const std::string fields =
       fmt::format("{};{};{};{}", kVersion, origin.peer, origin.is_private ? 1 : 0, name);
-  return fmt::format("{};{}", fields, sign_for_controllers(key, signed_text(request, fields)));
+  const std::string text = signed_text(request, cookie_of(request), fields);
+  return fmt::format("{};{}", fields, sign_for_controllers(key, text));
 }
 
 std::optional<Origin> read_mark(std::string_view key, const net::Request& request,
@@ -85,7 +88,8 @@ std::optional<Origin> read_mark(std::string_view key, const net::Request& reques
   const std::size_t mac_at = mark.rfind(';');
   if (mac_at == mark.npos) return std::nullopt;
   std::string_view fields = mark.substr(0, mac_at);
-  const std::string expected = sign_for_controllers(key, signed_text(request, fields));
+  const std::string session = header_of(request, kSessionHeader);
+  const std::string expected = sign_for_controllers(key, signed_text(request, session, fields));
   if (!same_hash(expected, mark.substr(mac_at + 1))) return std::nullopt;
   // A controller wrote what follows, maybe a newer one.
   if (take_field(fields) != kVersion) return std::nullopt;
@@ -103,6 +107,13 @@ void apply_origin(const Origin& origin, net::Request& request) {
   request.encrypted = origin.is_private && (request.encrypted || here);
   if (here || !net::is_loopback(host_of(origin.peer))) request.peer = origin.peer;
   request.peer_name = origin.certificate;
+  const std::string session = header_of(request, kSessionHeader);
+  if (session.empty()) return;
+  // The one that passed it on has checked that its own page asks; here it has another address.
+  request.headers.emplace_back("Cookie", cookie_name(request) + "=" + session);
+  request.headers.emplace_back(
+      "Origin",
+      fmt::format("{}://{}", request.encrypted ? "https" : "http", header_of(request, "Host")));
 }
 
 namespace {
@@ -137,6 +148,9 @@ net::Call call_for(const net::Request& request, const PassedOn& what) {
     if (is_passed_on(name)) call.headers.emplace_back(name, value);
   }
   call.headers.emplace_back("X-Request-Id", what.request_id);
+  if (const std::string_view session = cookie_of(request); !session.empty()) {
+    call.headers.emplace_back(kSessionHeader, session);
+  }
   call.headers.emplace_back(kMarkHeader, write_mark(what.key, request, origin_of(request)));
   call.body_view = request.body;
   call.limit = what.streams ? kSilenceLimit : kAnswerLimit;

@@ -21,6 +21,9 @@
 namespace vortex::api {
 
 inline constexpr std::string_view kMarkHeader = "Vortex-Passed-On";
+// The session of a browser, whose cookie has a name of its own at every controller. Counts only
+// under a mark.
+inline constexpr std::string_view kSessionHeader = "Vortex-Passed-Session";
 
 // How a request reached the controller that passed it on.
 struct Origin {
