@@ -1,5 +1,5 @@
 // What a person should look at now, worst first, each with where to look.
-import type { Queue, Status, Worker } from '../api/client';
+import type { Queue, Standstill, Status, Worker } from '../api/client';
 import { counted, duration } from './format';
 import type { Tone } from './states';
 
@@ -10,15 +10,25 @@ export interface Concern {
   link: string;
 }
 
+// Tasks that no worker will run until somebody acts: what is in the way, who says what, what to do.
+function aboutStandstill(standstill: Standstill): Concern {
+  const what = standstill.obstacles.map((obstacle) => obstacle.what).join('; also, ');
+  const actions = standstill.obstacles.map((obstacle) => obstacle.action).filter((action) => action !== '');
+  const workers = standstill.workers.slice(0, 3).map((one) => `${one.worker} ${one.why}`);
+  const unnamed = standstill.workers.length - workers.length + standstill.workers_unnamed;
+  if (unnamed > 0) workers.push(`${unnamed} more`);
+  const detail = [workers.join('; '), actions.length > 0 ? `try: ${actions.join(', ')}` : ''].filter((part) => part !== '').join(' · ');
+  return {
+    tone: 'bad',
+    text: `${counted(standstill.tasks, 'task')} ${standstill.tasks === 1 ? 'waits' : 'wait'}: ${what}`,
+    detail,
+    link: `/tasks/${encodeURIComponent(standstill.example)}`,
+  };
+}
+
 function aboutQueue(queue: Queue, now: number): Concern[] {
   const waiting = queue.oldest_ready ? now - Date.parse(queue.oldest_ready) : 0;
   const link = '/queues';
-  if (queue.ready > 0 && queue.paused) {
-    return [{ tone: 'warn', text: `Queue ${queue.name} is paused`, detail: `${counted(queue.ready, 'task')} ready in it`, link }];
-  }
-  if (queue.ready > 0 && queue.workers === 0) {
-    return [{ tone: 'bad', text: `No worker listens to queue ${queue.name}`, detail: `${counted(queue.ready, 'task')} cannot start`, link }];
-  }
   if (queue.ready > 0 && queue.held === 0 && waiting > 2_000) {
     return [{ tone: 'warn', text: `Nothing starts in queue ${queue.name}`, detail: `${counted(queue.ready, 'task')} ready, the oldest for ${duration(waiting)}`, link }];
   }
@@ -54,7 +64,10 @@ export function concerns(status: Status, workers: Worker[], now: number): Concer
   if (status.dead_letters > 0) {
     found.push({ tone: 'bad', text: counted(status.dead_letters, 'open dead letter'), detail: 'tasks that were given up; re-drive or discard them', link: '/dead-letters?state=open' });
   }
-  for (const queue of status.queues) found.push(...aboutQueue(queue, now));
+  found.push(...status.standstills.map(aboutStandstill));
+  if (status.standstills.length === 0) {
+    for (const queue of status.queues) found.push(...aboutQueue(queue, now));
+  }
   const lost = workers.filter((worker) => worker.state === 'OFFLINE');
   if (lost.length > 0) {
     found.push({

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import type { VortexEvent } from '../api/client';
+import type { Status, VortexEvent } from '../api/client';
+import { concerns } from './attention';
 import { ago, bytes, duration, shellWord } from './format';
 import { quantiles } from './histogram';
 import { paramsOf, valueOf } from './params';
@@ -48,4 +49,22 @@ test('params become fields, and fields become values of their type', () => {
   expect(valueOf(rows!, '12')).toBe(12);
   expect(() => valueOf(rows!, 'many')).toThrow('rows must be a number');
   expect(valueOf(size!, '12')).toBe('12');
+});
+
+test('what does not move is named with its obstacles, workers and what to do', () => {
+  const status = {
+    leader: true, brake_engaged: false, workers_active: 2, workers_registering: 0, workers: {}, dead_letters: 0, queues: [],
+    certificate_expires_at: null,
+    standstills: [{
+      tasks: 2, example: 'r1-L0-1', workers_unnamed: 5,
+      obstacles: [{ reason: 'no_such_worker', permanent: true, what: 'no worker has the label gpu=a100', action: 'vortex worker --label gpu=a100' }],
+      workers: [{ worker: 'w1', why: 'lacks the label gpu=a100' }],
+    }],
+  } as unknown as Status;
+  expect(concerns(status, [], 0)).toEqual([{
+    tone: 'bad',
+    text: '2 tasks wait: no worker has the label gpu=a100',
+    detail: 'w1 lacks the label gpu=a100; 5 more · try: vortex worker --label gpu=a100',
+    link: '/tasks/r1-L0-1',
+  }]);
 });
