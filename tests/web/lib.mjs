@@ -89,7 +89,14 @@ export class Cluster {
   }
   /** The supervisor and everything below it, at once: nobody is left to say what happened. */
   killWorker(child) {
-    for (const pid of family(child.pid)) process.kill(pid, 'SIGKILL');
+    for (const pid of family(child.pid)) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch (gone) {
+        // What lost the one above it may have ended by itself.
+        if (gone.code !== 'ESRCH') throw gone;
+      }
+    }
   }
 
   command(...args) {
