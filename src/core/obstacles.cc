@@ -194,8 +194,8 @@ bool any_worker(Context& cx, Has has) {
 
 // "no worker has the label gpu=a100", as exactly as it can be said.
 std::string what_nobody_has(Context& cx, const Requirements& need) {
-  const auto lack = [&](auto has, std::string what) {
-    return any_worker(cx, has) ? std::string() : std::move(what);
+  const auto lack = [&](auto has, const std::string& what) {
+    return any_worker(cx, has) ? std::string() : what;
   };
   std::vector<std::string> missing;
   if (!need.worker.empty()) {
