@@ -41,6 +41,7 @@ class RawListener {
     if (::bind(fd_, raw, size) != 0 || ::listen(fd_, backlog) != 0) return;
     ::getsockname(fd_, raw, &size);
     port_ = ntohs(address.sin_port);
+    forget_tls(port_);
   }
   ~RawListener() { ::close(fd_); }
   RawListener(const RawListener&) = delete;

@@ -34,6 +34,8 @@ std::set<std::uint16_t>& tls_ports() {
 }
 }  // namespace
 
+void forget_tls(std::uint16_t port) { tls_ports().erase(port); }
+
 bool over_tls() { return std::getenv("VX_NET_TLS") != nullptr; }
 
 const TlsFolder& shared_tls() {

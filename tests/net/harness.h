@@ -121,7 +121,9 @@ class TlsFolder {
   Issued authority_;
 };
 IssueOrder server_order();
-bool over_tls();                // VX_NET_TLS is set
+bool over_tls();  // VX_NET_TLS is set
+// Somebody who does not speak TLS listens there now, maybe where a server of ours did before.
+void forget_tls(std::uint16_t port);
 const TlsFolder& shared_tls();  // of the servers that speak TLS for that reason
 
 // Answers with what was asked: method, segments, query and body, one per line.
