@@ -28,7 +28,10 @@ asio::awaitable<void> PeerWatch::run(std::string own_url) {
     announce(own_url);
     co_await look();
     if (!leads() && !config_.is_alone) co_await ask_leader();
-    const Duration pause = leads() || config_.is_alone ? kLeaderLook : config_.look;
+    // One that has just taken the lead is asked who leads before it has read that itself.
+    const auto known = leader();
+    const bool knows_itself = leads() && known && known->term == engine_.term();
+    const Duration pause = knows_itself ? kLeaderLook : config_.look;
     timer.expires_after(std::chrono::microseconds(pause.us));
     co_await timer.async_wait(asio::use_awaitable);
   }
