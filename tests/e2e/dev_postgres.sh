@@ -33,6 +33,7 @@ eventually() {
   fail "never came true: $*"
 }
 start() {
+  rm -f dev.log # of the one before: what it said is not what this one says
   "$vortex" dev --postgres --controllers 3 --tuning=testing --stay 2>dev.log &
   dev=$!
   eventually grep -q "keeps running" dev.log
