@@ -26,6 +26,9 @@ add_library(vx_flags INTERFACE)
 target_compile_options(vx_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
   -Wold-style-cast -Wimplicit-fallthrough -Werror -fno-omit-frame-pointer)
+# All symbols are bound when a program starts. Bound at its first call, a function leaves the vector registers
+# on the stack, and those may hold the secret that was copied last, even in a thread that was only just started.
+target_link_options(vx_flags INTERFACE -Wl,-z,relro,-z,now)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(vx_flags INTERFACE
     -Wduplicated-cond -Wlogical-op

@@ -96,6 +96,8 @@ search() {
   cat "$keys/searched"
   [[ $code == 0 ]] || fail "a secret was found, or could not be searched for"
 }
+# Symbols that are bound late leave the registers, and what was copied last, on the stack.
+readelf -d "$vortex" | grep -q BIND_NOW || fail "the program binds its symbols late"
 # The one that was given the values, and supervisor, worker and runners after the tasks that used them.
 search --process "controller=$controller=db/password" --tree "worker=$worker=vortex"
 # The search finds what is there: the task that has the value.
