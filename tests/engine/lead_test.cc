@@ -116,7 +116,7 @@ TEST(EngineAdopt, AFinishedRunIsReadOnlyWhenEverythingBeforeIsDurable) {
   desk.ask(submit(1));
   desk.ask(core::RetryTask{RequestId{2}, task, nullptr});
   EXPECT_FALSE(desk.engine().wants_asked()) << "the steps stand still";
-  for (const std::uint64_t held_back : {3, 4, 5}) desk.ask(submit(held_back));
+  for (const std::uint64_t held_back : {3U, 4U, 5U}) desk.ask(submit(held_back));
   desk.turn();
   EXPECT_FALSE(desk.has<ReadRun>());
   desk.commit();
