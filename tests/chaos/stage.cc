@@ -1,11 +1,13 @@
 #include "tests/chaos/stage.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -187,14 +189,19 @@ void Stage::let_go(const std::string& name) {
 
 std::vector<pid_t> Stage::worker_pids() const {
   std::vector<pid_t> pids;
-  for (const auto& supervisor : supervisors_) {
-    if (!supervisor) continue;
-    const pid_t pid = supervisor->pid();
-    std::istringstream children(read_file(fmt::format("/proc/{}/task/{}/children", pid, pid)));
-    for (pid_t child = 0; children >> child;) {
-      const std::string command = read_file(fmt::format("/proc/{}/cmdline", child));
-      if (command.contains("--process")) pids.push_back(child);
-    }
+  for (std::size_t i = 0; i < supervisors_.size(); ++i)
+    std::ranges::copy(worker_pids(i), std::back_inserter(pids));
+  return pids;
+}
+
+std::vector<pid_t> Stage::worker_pids(std::size_t supervisor) const {
+  std::vector<pid_t> pids;
+  if (!supervisors_[supervisor]) return pids;
+  const pid_t pid = supervisors_[supervisor]->pid();
+  std::istringstream children(read_file(fmt::format("/proc/{}/task/{}/children", pid, pid)));
+  for (pid_t child = 0; children >> child;) {
+    const std::string command = read_file(fmt::format("/proc/{}/cmdline", child));
+    if (command.contains("--process")) pids.push_back(child);
   }
   return pids;
 }

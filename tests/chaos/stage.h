@@ -64,6 +64,7 @@ class Stage {
   void let_go(const std::string& name);  // makes $GO/name
 
   std::vector<pid_t> worker_pids() const;
+  std::vector<pid_t> worker_pids(std::size_t supervisor) const;
   cli::local::Process& supervisor(std::size_t index) { return *supervisors_[index]; }
   void start_supervisor(std::size_t index);
   std::uint64_t count_events(const std::string& name);

@@ -350,13 +350,10 @@ void vanish(const Options& options, Findings& findings) {
     }
   }
   for (std::size_t i = 0; i < 3; ++i) {
-    const auto workers = stage.worker_pids();
+    // Frozen it proves nothing; killed first, it would leave its worker the time to say goodbye.
+    stage.supervisor(i).signal(SIGSTOP);
+    for (const pid_t pid : stage.worker_pids(i)) ::kill(pid, SIGKILL);
     stage.supervisor(i).kill_now();
-    // Its worker has lost its parent and is found by elimination.
-    for (const pid_t pid : workers) {
-      const auto left = stage.worker_pids();
-      if (std::ranges::find(left, pid) == left.end()) ::kill(pid, SIGKILL);
-    }
   }
   findings.expect(
       stage.wait_until([&] { return stage.count_events("brake_engaged") > 0; }, seconds(20)),
