@@ -32,7 +32,8 @@ namespace vortex::controller {
 // A result that some thread gives once and one coroutine waits for on its own executor, not for
 // ever.
 //
-// Giving is safe from any thread and never blocks. A wait that is cancelled or has ended leaves the
+// Giving is safe from any thread and never blocks; the executor must be a strand, or run on one
+// thread. A wait that is cancelled or has ended leaves the
 // handoff to nobody: a result that comes later is dropped.
 
 template <class T>

@@ -209,22 +209,11 @@ std::expected<void, std::string> Wiring::open() {
     threads_.emplace_back([this] { io_.run(); });
   }
   webhooks_.start(io_);
-  asio::co_spawn(
-      asio::make_strand(io_), peers_.run(advertised_),
-      [this](const std::exception_ptr& error) { report_own_trouble("controller watch", error); });
-  asio::co_spawn(asio::make_strand(io_), keep_vault(),
-                 [this](const std::exception_ptr& error) { report_own_trouble("vault", error); });
-  asio::co_spawn(io_, watch_space(), [this](const std::exception_ptr& error) {
-    report_own_trouble("disk watch", error);
-  });
-  asio::co_spawn(io_, keep_audit(), [this](const std::exception_ptr& error) {
-    report_own_trouble("audit log", error);
-  });
-  if (tls_) {
-    asio::co_spawn(io_, watch_certificate(), [this](const std::exception_ptr& error) {
-      report_own_trouble("certificate watch", error);
-    });
-  }
+  spawn("controller watch", peers_.run(advertised_));
+  spawn("vault", keep_vault());
+  spawn("disk watch", watch_space());
+  spawn("audit log", keep_audit());
+  if (tls_) spawn("certificate watch", watch_certificate());
   return {};
 }
 
@@ -373,10 +362,11 @@ std::string Wiring::url() const {
 
 void Wiring::stop() {
   if (stopped_.exchange(true)) return;
-  if (server_) asio::co_spawn(io_, server_->stop(), asio::use_future).wait();
+  if (server_) asio::co_spawn(asio::make_strand(io_), server_->stop(), asio::use_future).wait();
   if (api_ && engine_.serves()) {
     // Bounded: a store that does not answer must not keep us from ending.
-    asio::co_spawn(io_, api_->audit().flush(api::AuditLog::Which::kAll), asio::use_future)
+    asio::co_spawn(asio::make_strand(io_), api_->audit().flush(api::AuditLog::Which::kAll),
+                   asio::use_future)
         .wait_for(std::chrono::microseconds(kLastAuditLimit.us));
   }
   parts_.store->watch({});
@@ -391,23 +381,14 @@ void Wiring::stop() {
   reads_.stop();
 }
 
-void Wiring::probe(const core::Probe& probe) {
-  // A strand: the client's time limit must not close its socket on one thread while its read ends
-  // on another.
-  asio::co_spawn(asio::make_strand(io_), run_probe(probe),
-                 [this](const std::exception_ptr& error) { report_own_trouble("probe", error); });
-}
+void Wiring::probe(const core::Probe& probe) { spawn("probe", run_probe(probe)); }
 
 asio::awaitable<void> Wiring::run_probe(core::Probe probe) {
   const core::ProbeOutcome outcome = co_await probe_worker(probe.address, parts_.settings.settings);
   submit(core::Command{core::ProbeResult{probe.worker, probe.incarnation, outcome}});
 }
 
-void Wiring::self_check() {
-  asio::co_spawn(asio::make_strand(io_), run_self_check(), [this](const std::exception_ptr& error) {
-    report_own_trouble("self-check", error);
-  });
-}
+void Wiring::self_check() { spawn("self-check", run_self_check()); }
 
 // Is it us? The store must take a write and our own door must answer. One that speaks TLS answers
 // plain HTTP as well, if only with where to go.
@@ -452,11 +433,7 @@ void Wiring::note_monitor_failed() {
   }
 }
 
-void Wiring::fill_monitor_log() {
-  asio::co_spawn(io_, run_fill(), [this](const std::exception_ptr& error) {
-    report_own_trouble("completing the monitor log", error);
-  });
-}
+void Wiring::fill_monitor_log() { spawn("completing the monitor log", run_fill()); }
 
 // Lines that a full disk or a crash kept out of the monitor log come from the store. One at a time.
 asio::awaitable<void> Wiring::run_fill() {
@@ -533,6 +510,14 @@ asio::awaitable<void> Wiring::keep_audit() {
     co_await timer.async_wait(asio::use_awaitable);
     if (engine_.serves()) co_await api_->audit().flush(api::AuditLog::Which::kDue);
   }
+}
+
+// Always on a strand: a time limit must not close a socket on one thread while its read ends on
+// another, and a result must not be handed over while its taker looks.
+void Wiring::spawn(const char* what, asio::awaitable<void> work) {
+  asio::co_spawn(
+      asio::make_strand(io_), std::move(work),
+      [this, what](const std::exception_ptr& error) { report_own_trouble(what, error); });
 }
 
 void Wiring::report_own_trouble(const char* what, const std::exception_ptr& error) {

@@ -105,6 +105,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   void fill_monitor_log();
   void note_monitor_failed();
   void tell_of(const Event& event);
+  void spawn(const char* what, boost::asio::awaitable<void> work);
   void report_own_trouble(const char* what, const std::exception_ptr& error);
   api::UnservedError unserved(EngineShell::Refused why) const;
 
