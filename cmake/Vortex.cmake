@@ -177,6 +177,7 @@ set(VX_REPORTS "${CMAKE_BINARY_DIR}/reports")
 find_program(VX_ADDR2LINE addr2line REQUIRED)
 set(_common "log_path=${VX_REPORTS}/report:external_symbolizer_path=${VX_ADDR2LINE}")
 set(VX_SANITIZER_ENVIRONMENT
+    VX_SANITIZED=1
     # Leaks are looked for at the end of every process. Memory that was freed is held back for a while to
     # see uses of it; a hundred processes at once cannot hold 256 MB each.
     "ASAN_OPTIONS=detect_leaks=1:quarantine_size_mb=32:malloc_context_size=12:${_common}"

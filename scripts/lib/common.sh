@@ -4,6 +4,9 @@ VX_ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 cd "$VX_ROOT"
 source "$VX_ROOT/scripts/lib/setup.sh"
 
+# The commit at which ./test was green last, in this tree.
+VX_LAST_GREEN=build/last-green
+
 # The comment under the first line of a script is its help.
 vx_help() {
   sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$1"

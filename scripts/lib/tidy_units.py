@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 """Lists what clang-tidy has to read: `HASH FILE` a line, for the folders and sources given.
 
+  tidy_units.py [--changed] PATH...
+
+--changed: only units that include one of the files named on standard input, directly or not.
+
 A folder stands for its translation units as the `tidy` build compiles them, several sources as one where
 the build does so: headers are then read once for all of them. A source stands for itself. HASH covers the
 text of the unit, of every header of ours that it includes, directly or not, and of .clang-tidy: a unit
@@ -36,15 +40,19 @@ class Hashes:
             self._includes[path] = found
         return self._includes[path]
 
-    def of(self, path, rules):
+    def parts(self, path):
+        """The file and everything of ours that it includes."""
         seen, waiting = set(), [path]
         while waiting:
             file = waiting.pop()
             if file not in seen:
                 seen.add(file)
                 waiting.extend(self._included(file))
+        return sorted(seen)
+
+    def of(self, path, rules):
         digest = hashlib.sha256(rules)
-        for file in sorted(seen):
+        for file in self.parts(path):
             digest.update(str(file).encode() + b"\0" + file.read_bytes())
         return digest.hexdigest()[:24]
 
@@ -63,10 +71,15 @@ def units(arguments):
 
 
 def main():
+    arguments = sys.argv[1:]
+    only_changed = arguments[:1] == ["--changed"]
+    changed = {(ROOT / line.strip()).resolve() for line in sys.stdin} if only_changed else set()
     rules = (ROOT / ".clang-tidy").read_bytes()
+    everything = not only_changed or ROOT / ".clang-tidy" in changed
     hashes = Hashes()
-    for unit in units(sys.argv[1:]):
-        print(hashes.of(unit, rules), unit)
+    for unit in units(arguments[1:] if only_changed else arguments):
+        if everything or not changed.isdisjoint(hashes.parts(unit)):
+            print(hashes.of(unit, rules), unit)
 
 
 main()
