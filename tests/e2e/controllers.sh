@@ -5,22 +5,11 @@
 # Proves: V11 S05
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/postgres.sh"
 
 vortex="$(realpath "$1")"
 folder="$(mktemp -d)"
 lease=3
-programs="$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)"
-[[ -x "$programs/initdb" ]] || { echo "skipped: PostgreSQL is not installed"; exit 77; }
-
-# As the server's own user: it refuses to run as root.
-as_server() {
-  if [[ "$(id -u)" == 0 ]]; then
-    setpriv --reuid=postgres --regid=postgres --init-groups -- "$@"
-  else
-    "$@"
-  fi
-}
-
 declare -a ports pids
 worker=
 clean_up() {
@@ -31,20 +20,15 @@ clean_up() {
     kill "$pid" 2>/dev/null || true
     wait "$pid" 2>/dev/null || true
   done
-  as_server "$programs/pg_ctl" -D "$folder/pg/data" -m immediate -s stop >/dev/null 2>&1 || true
+  stop_cluster pg
   rm -rf "$folder"
 }
 trap clean_up EXIT
 
 start_database() {
-  mkdir "$folder/pg"
-  chmod 755 "$folder"
-  [[ "$(id -u)" == 0 ]] && chown postgres "$folder/pg"
+  make_cluster pg
   free_port
-  as_server "$programs/initdb" -D "$folder/pg/data" -U vortex -A trust -E UTF8 --locale=C --no-sync \
-    >"$folder/initdb.log" 2>&1 || fail "initdb: $(cat "$folder/initdb.log")"
-  as_server "$programs/pg_ctl" -D "$folder/pg/data" -s -w -l "$folder/pg/log" \
-    -o "-p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off" start
+  run_cluster pg "$port"
   database="postgresql://vortex@127.0.0.1:$port/postgres"
 }
 
