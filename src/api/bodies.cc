@@ -30,6 +30,7 @@ constexpr std::size_t kLivesMax = 1'000;
 constexpr std::size_t kEntriesMax = 1'000;
 constexpr std::size_t kStartedMax = 200'000;
 constexpr std::size_t kReasonMax = 1'000;
+constexpr std::uint64_t kBulkMax = 100'000;
 constexpr std::uint64_t kNumberMax = std::numeric_limits<std::int64_t>::max();
 
 void read_name(Reading& in, NodeIx node, std::string& out) {
@@ -264,6 +265,22 @@ constexpr codec::Field<DrainBody> kDrainFields[] = {
      }},
 };
 
+void read_expected(Reading& in, NodeIx node, BulkLettersBody& out) {
+  codec::read_number(in, node, out.expected, 1, kBulkMax);
+}
+
+void read_run(Reading& in, NodeIx node, BulkLettersBody& out) {
+  const auto text = codec::text_of(in, node);
+  if (!text) return;
+  out.run = parse_run_id(*text);
+  if (!out.run) in.wrong_type(node, "the id of a run such as \"r42\"");
+}
+
+constexpr codec::Field<BulkLettersBody> kBulkLettersFields[] = {
+    {"expected", read_expected, Presence::kRequired},
+    {"run", read_run},
+};
+
 bool is_name_char(char c) {
   const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   return letter || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
@@ -398,6 +415,10 @@ codec::Decoded<LeaseBody> read_lease_held(std::string_view json) { return read(j
 codec::Decoded<DrainBody> read_drain(std::string_view json) {
   if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) return DrainBody{};
   return read(json, kDrainFields);
+}
+
+codec::Decoded<BulkLettersBody> read_bulk_letters(std::string_view json) {
+  return read(json, kBulkLettersFields);
 }
 
 codec::Decoded<ExitedBody> read_exited(std::string_view json) {

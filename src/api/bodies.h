@@ -40,6 +40,13 @@ struct DrainBody {
 // Nothing at all stands for no deadline.
 codec::Decoded<DrainBody> read_drain(std::string_view json);
 
+// Acts on everything that matches, if it is still as many as the caller has seen.
+struct BulkLettersBody {
+  std::uint64_t expected = 0;
+  std::optional<RunId> run;  // unset: of all runs
+};
+codec::Decoded<BulkLettersBody> read_bulk_letters(std::string_view json);
+
 struct ExitedBody {
   Incarnation incarnation;
   std::vector<Attempt> started;

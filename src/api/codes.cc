@@ -191,6 +191,8 @@ constexpr std::array<CodeInfo, kCodes> kTable{{
     {Code::kForeignMark, "VX-AUTH-011", 403, "Not passed on by a controller of this database",
      "send the request without Vortex-Passed-On; controllers that pass requests on to each other "
      "must use the same database"},
+    {Code::kCountDrifted, "VX-DLQ-002", 409, "The number of dead letters has changed",
+     "nothing was done; list them again, then repeat the request with the number of now"},
 }};
 
 constexpr bool in_order() {

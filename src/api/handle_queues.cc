@@ -1,12 +1,16 @@
 // Queues, the dead-letter queue, and the ledger of recoveries.
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <fmt/format.h>
 
+#include "api/bodies.h"
 #include "api/handlers.h"
 #include "api/query.h"
 #include "api/views.h"
@@ -91,6 +95,106 @@ Handled act_on_letter(Call& call, core::Command command) {
   co_return std::unexpected(std::move(done.error()));
 }
 
+constexpr std::size_t kLettersAtOnce = 256;  // commands under way at the same time
+
+using TaskIds = std::vector<TaskId>;
+
+// Every task that has an open letter, of the run if one is given. Stops well above `most`.
+store::Result<TaskIds> open_letters(store::Reader& reader, std::optional<RunId> run,
+                                    std::uint64_t most) {
+  store::DeadLetterFilter filter;
+  filter.state = DeadLetterState::kOpen;
+  filter.run = run;
+  store::PageRequest page{1'000, {}};
+  TaskIds out;
+  do {
+    auto letters = reader.dead_letters(filter, page);
+    if (!letters) return std::unexpected(letters.error());
+    for (const auto& letter : letters->items) out.push_back(letter.row.attempt.task);
+    page.cursor = std::move(letters->next_cursor);
+  } while (!page.cursor.empty() && out.size() <= most + 1'000);
+  return out;
+}
+
+struct BulkAnswer {
+  std::size_t done = 0;
+  std::vector<std::pair<TaskId, Trouble>> refused;
+};
+
+using MakeCommand = core::Command (*)(TaskId);
+
+// All of them at once, so that they share commits.
+boost::asio::awaitable<BulkAnswer> act_on_letters(Backend& backend, MakeCommand make,
+                                                  std::span<const TaskId> tasks) {
+  using namespace boost::asio::experimental::awaitable_operators;
+  if (tasks.size() > 1) {
+    const std::size_t half = tasks.size() / 2;
+    auto [out, more] = co_await (act_on_letters(backend, make, tasks.first(half)) &&
+                                 act_on_letters(backend, make, tasks.subspan(half)));
+    out.done += more.done;
+    std::ranges::move(more.refused, std::back_inserter(out.refused));
+    co_return std::move(out);
+  }
+  BulkAnswer out;
+  auto done = co_await ask<core::Done>(backend, make(tasks.front()));
+  if (done) {
+    ++out.done;
+  } else {
+    out.refused.emplace_back(tasks.front(), std::move(done.error()));
+  }
+  co_return out;
+}
+
+void write_bulk(JsonWriter& json, const BulkAnswer& answer) {
+  json.begin_object().field("done", answer.done).key("refused").begin_array();
+  for (const auto& [task, why] : answer.refused) {
+    json.begin_object().field("task", to_text(task)).field("code", about(why.code).text);
+    json.field("detail", why.detail.empty() ? about(why.code).title : std::string_view(why.detail));
+    json.end_object();
+  }
+  json.end_array().end_object();
+}
+
+// The core or the store gave out in the middle: what was done before stays done.
+std::optional<Trouble> broken_off(BulkAnswer& answer) {
+  const auto bad = std::ranges::find_if(
+      answer.refused, [](const auto& one) { return about(one.second.code).status >= 500; });
+  if (bad == answer.refused.end()) return std::nullopt;
+  Trouble out = std::move(bad->second);
+  if (answer.done == 0) return out;
+  out.detail = fmt::format("{} done, then: {}", answer.done, out.detail);
+  out.code = Code::kOutcomeUnknown;
+  return out;
+}
+
+Handled act_on_open_letters(Call& call, MakeCommand make) {
+  auto body = co_await read_body(call, read_bulk_letters);
+  if (!body) co_return std::unexpected(std::move(body.error()));
+  auto tasks = co_await fetch(call.backend, [&](store::Reader& reader) {
+    return open_letters(reader, body->run, body->expected);
+  });
+  if (!tasks) co_return std::unexpected(std::move(tasks.error()));
+  if (tasks->size() != body->expected) {
+    // Those of a very long list are not counted to its end.
+    const bool longer = tasks->size() > body->expected + 1'000;
+    co_return std::unexpected(
+        trouble(Code::kCountDrifted,
+                fmt::format("there are {}{} open dead letters now, not {}",
+                            longer ? "at least " : "", tasks->size(), body->expected)));
+  }
+  BulkAnswer answer;
+  std::span<const TaskId> left = *tasks;
+  while (!left.empty()) {
+    const auto some = left.first(std::min(left.size(), kLettersAtOnce));
+    BulkAnswer part = co_await act_on_letters(call.backend, make, some);
+    answer.done += part.done;
+    std::ranges::move(part.refused, std::back_inserter(answer.refused));
+    if (auto why = broken_off(answer)) co_return std::unexpected(*std::move(why));
+    left = left.subspan(some.size());
+  }
+  co_return json_answer(object_json([&](JsonWriter& json) { write_bulk(json, answer); }));
+}
+
 RecoveryId recovery_in(const Call& call) {
   RecoveryId id;
   std::from_chars(call.path[0].data(), call.path[0].data() + call.path[0].size(), id.value);
@@ -160,6 +264,17 @@ Handled redrive_dead_letter(Call& call) {
 Handled discard_dead_letter(Call& call) {
   core::Command command = core::DiscardDeadLetter{{}, call.task()};
   co_return co_await act_on_letter(call, std::move(command));
+}
+
+Handled redrive_dead_letters(Call& call) {
+  co_return co_await act_on_open_letters(call, [](TaskId task) -> core::Command {
+    return core::RedriveDeadLetter{{}, task, nullptr};
+  });
+}
+
+Handled discard_dead_letters(Call& call) {
+  co_return co_await act_on_open_letters(
+      call, [](TaskId task) -> core::Command { return core::DiscardDeadLetter{{}, task}; });
 }
 
 Handled list_recoveries(Call& call) {

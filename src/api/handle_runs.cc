@@ -1,8 +1,11 @@
 // Runs: lists, one, and what an operator can do to it.
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -12,6 +15,7 @@
 #include "api/query.h"
 #include "api/views.h"
 #include "base/settings.h"
+#include "codec/dag_file.h"
 #include "codec/dag_json.h"
 #include "codec/params.h"
 #include "core/state/policy.h"
@@ -194,6 +198,7 @@ Handled list_runs(Call& call) {
   }
   filter.dag = query.text("dag");
   filter.labels = query.labels("label");
+  filter.params = query.labels("param");
   const store::PageRequest page = query.page();
   if (query.trouble()) co_return std::unexpected(*query.trouble());
   co_return co_await fetch_answer(call.backend, [&](store::Reader& reader) {
@@ -343,6 +348,90 @@ Handled get_dag(Call& call) {
   co_return json_answer(*std::move(json));
 }
 
+namespace {
+
+struct DagVersion {
+  std::uint64_t digest = 0;
+  std::uint64_t runs = 0;
+  std::optional<store::RunView> first;
+  std::optional<store::RunView> last;
+};
+struct DagVersions {
+  std::vector<DagVersion> all;  // the one used last first
+  std::optional<std::uint64_t> stored;
+  std::uint64_t runs = 0;
+  bool complete = true;
+};
+
+constexpr std::uint64_t kRunsForVersions = 2'000;
+
+DagVersion& version_of(DagVersions& versions, std::uint64_t digest) {
+  const auto known = std::ranges::find(versions.all, digest, &DagVersion::digest);
+  if (known != versions.all.end()) return *known;
+  DagVersion& fresh = versions.all.emplace_back();
+  fresh.digest = digest;
+  return fresh;
+}
+
+store::Result<DagVersions> read_versions(store::Reader& reader, const std::string& name) {
+  DagVersions out;
+  const auto stored = reader.dag(name);
+  if (!stored) return std::unexpected(stored.error());
+  store::RunFilter filter;
+  filter.dag = name;
+  store::PageRequest page{500, {}};
+  do {
+    auto runs = reader.runs(filter, page);
+    if (!runs) return std::unexpected(runs.error());
+    for (store::RunView& run : runs->items) {
+      DagVersion& version = version_of(out, run.dag_digest);
+      ++version.runs;
+      if (!version.last) version.last = run;
+      version.first = std::move(run);
+    }
+    out.runs += runs->items.size();
+    page.cursor = std::move(runs->next_cursor);
+  } while (!page.cursor.empty() && out.runs < kRunsForVersions);
+  out.complete = page.cursor.empty();
+  if (*stored) {
+    out.stored = (*stored)->digest;
+    version_of(out, *out.stored);
+  }
+  return out;
+}
+
+void write_version(JsonWriter& json, const DagVersion& version, bool stored) {
+  json.begin_object().field("digest", digest_text(version.digest)).field("stored", stored);
+  json.field("runs", version.runs);
+  const auto run = [&](std::string_view id, std::string_view at, const auto& view) {
+    json.key(id);
+    view ? json.text(to_text(view->id)) : json.null();
+    json.key(at);
+    view ? json.time(view->created_at) : json.null();
+  };
+  run("first_run", "first_at", version.first);
+  run("last_run", "last_at", version.last);
+  json.end_object();
+}
+
+}  // namespace
+
+Handled list_dag_versions(Call& call) {
+  const std::string name = call.text();
+  auto versions = co_await fetch(
+      call.backend, [&](store::Reader& reader) { return read_versions(reader, name); });
+  if (!versions) co_return std::unexpected(std::move(versions.error()));
+  if (versions->all.empty()) co_return std::unexpected(trouble(Code::kNoSuchDag, name));
+  co_return json_answer(object_json([&](JsonWriter& json) {
+    json.begin_object().key("versions").begin_array();
+    for (const DagVersion& version : versions->all) {
+      write_version(json, version, versions->stored == version.digest);
+    }
+    json.end_array().field("runs_looked_at", versions->runs);
+    json.field("complete", versions->complete).end_object();
+  }));
+}
+
 Handled delete_dag(Call& call) {
   const std::string name = call.text();
   auto found =
@@ -360,6 +449,37 @@ Handled validate_dag(Call& call) {
     const auto plan = read_plan(call.request().body, call.backend.settings().settings);
     if (!plan) return std::unexpected(plan.error());
     return object_json([&](JsonWriter& json) { write_dag_check(json, **plan); });
+  };
+  Expected<Expected<std::string>> json = co_await digest(call, check);
+  if (!json) co_return std::unexpected(std::move(json.error()));
+  if (!*json) co_return std::unexpected(std::move(json->error()));
+  co_return json_answer(**std::move(json));
+}
+
+namespace {
+
+// As the command line says it, with the code of each mistake.
+Trouble from_complaints(codec::DagComplaints complaints) {
+  const codec::DagComplaint& first = complaints.front();
+  Trouble out =
+      trouble(first.kind ? code_of(*first.kind) : Code::kDagMalformed, first.problem.message);
+  if (complaints.size() == 1) out.hint = first.problem.help;
+  for (codec::DagComplaint& one : complaints) out.errors.push_back(std::move(one.problem));
+  return out;
+}
+
+}  // namespace
+
+Handled validate_dag_file(Call& call) {
+  QueryReader query(call.request().query);
+  const auto word = query.word("syntax", kSyntaxNames);
+  if (query.trouble()) co_return std::unexpected(*query.trouble());
+  const codec::Syntax syntax = word == 1 ? codec::Syntax::kJson : codec::Syntax::kYaml;
+  const auto check = [&call, syntax]() -> Expected<std::string> {
+    const DagLimits limits = core::make_policy(call.backend.settings().settings).dag_limits;
+    auto plan = codec::check_dag_file(call.request().body, syntax, limits);
+    if (!plan) return std::unexpected(from_complaints(std::move(plan.error())));
+    return spec_json(**plan, std::nullopt);
   };
   Expected<Expected<std::string>> json = co_await digest(call, check);
   if (!json) co_return std::unexpected(std::move(json.error()));

@@ -2,6 +2,9 @@
 // All handlers, one per row of the route table. What each takes and answers is written there.
 // Threads: any I/O thread; each call on its connection's executor.
 
+#include <array>
+#include <string_view>
+
 #include "api/call.h"
 
 namespace vortex::api {
@@ -23,7 +26,10 @@ Handled list_dags(Call& call);
 Handled put_dag(Call& call);
 Handled get_dag(Call& call);
 Handled delete_dag(Call& call);
+Handled list_dag_versions(Call& call);
 Handled validate_dag(Call& call);
+inline constexpr std::array<std::string_view, 2> kSyntaxNames{"yaml", "json"};
+Handled validate_dag_file(Call& call);
 
 // handle_runs.cc
 Handled submit_run(Call& call);
@@ -81,6 +87,8 @@ Handled list_dead_letters(Call& call);
 Handled get_dead_letter(Call& call);
 Handled redrive_dead_letter(Call& call);
 Handled discard_dead_letter(Call& call);
+Handled redrive_dead_letters(Call& call);
+Handled discard_dead_letters(Call& call);
 Handled list_recoveries(Call& call);
 Handled get_recovery(Call& call);
 

@@ -13,10 +13,16 @@ using net::Method;
 using namespace rows;
 
 constexpr QueryParam kPage[] = {kLimit, kCursor};
+constexpr QueryParam kDagFile[] = {
+    {"syntax", Type::kText, "how the file is written; defaults to yaml", kSyntaxNames}};
 constexpr QueryParam kRuns[] = {
     {"state", Type::kText, "only runs in this state", words_of<RunState>()},
     {"dag", Type::kText, "only runs of the DAG with this name"},
     {"label", Type::kText, "only runs with this label, key=value; may be repeated"},
+    {"param", Type::kText,
+     "only runs with this param, name=value, where a value other than a string is compact JSON; "
+     "may be repeated. A page looks at up to 5,000 runs and may hold fewer than `limit`, even "
+     "none, while there are more pages"},
     kLimit,
     kCursor};
 constexpr QueryParam kRunTasks[] = {
@@ -76,8 +82,18 @@ constexpr Route kWorkRoutes[] = {
                              "Check a DAG without storing it", "DagCheck", validate_dag),
                         "DagDocument")),
            Served::kAnywhere),
+    with(served(checking(raw(post("/api/dags/validate-file", Need::kViewer, "validate_dag_file",
+                                  "Check a DAG file as people write it, in YAML or JSON, and show "
+                                  "the specification that it stands for. Errors have the line and "
+                                  "column in the file",
+                                  "DagSpec", validate_dag_file))),
+                Served::kAnywhere),
+         kDagFile),
     get("/api/dags/{name}", "get_dag", "Show a stored DAG with its specification", "DagDetail",
         get_dag),
+    get("/api/dags/{name}/versions", "list_dag_versions",
+        "List the versions of a DAG: those that its newest 2,000 runs used, and the stored one",
+        "DagVersionList", list_dag_versions),
     large(taking(as(post("/api/dags/{name}", Need::kSubmitter, "put_dag",
                          "Store a DAG under its name; 201 if it is new", "DagDetail", put_dag),
                     Method::kPut),
@@ -184,6 +200,16 @@ constexpr Route kWorkRoutes[] = {
          "Retry the task of a dead letter", "DeadLetter", redrive_dead_letter),
     post("/api/dead-letters/{task}/discard", Need::kOperator, "discard_dead_letter",
          "Discard a dead letter; the task stays failed", "DeadLetter", discard_dead_letter),
+    taking(post("/api/dead-letters/retry", Need::kOperator, "redrive_dead_letters",
+                "Retry the tasks of all open dead letters, or of those of a run; 409, and nothing "
+                "is done, unless they are as many as expected",
+                "BulkOutcome", redrive_dead_letters),
+           "BulkLettersRequest"),
+    taking(post("/api/dead-letters/discard", Need::kOperator, "discard_dead_letters",
+                "Discard all open dead letters, or those of a run; 409, and nothing is done, "
+                "unless they are as many as expected",
+                "BulkOutcome", discard_dead_letters),
+           "BulkLettersRequest"),
     with(get("/api/recoveries", "list_recoveries",
              "List the recoveries of lost workers, newest first", "RecoveryList", list_recoveries),
          kRecoveries),

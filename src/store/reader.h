@@ -42,7 +42,8 @@ struct RunView : RunRow {  // without its plan
 struct RunFilter {
   std::optional<RunState> state;
   std::string dag;
-  Labels labels;  // all of them
+  Labels labels;       // all of them
+  Labels params = {};  // all of them; a value that is no string as compact JSON
 };
 
 struct TaskView {
@@ -187,8 +188,10 @@ class Reader {
   Reader(Reader&&) = delete;
   Reader& operator=(Reader&&) = delete;
 
-  virtual Result<Page<RunView>> runs(const RunFilter& filter,
-                                     const PageRequest& page) = 0;  // newest first
+  // Newest first. No index knows the params: with them a page ends after kRunsWalked runs, however
+  // few were found.
+  static constexpr std::uint32_t kRunsWalked = 5'000;
+  virtual Result<Page<RunView>> runs(const RunFilter& filter, const PageRequest& page) = 0;
   virtual Result<std::optional<RunView>> run(RunId id) = 0;
   // The definition that a run or a named DAG was made from.
   virtual Result<PlanPtr> plan(std::uint64_t digest) = 0;  // null: not kept

@@ -1,5 +1,6 @@
 #include "store/row_json.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <boost/json.hpp>
@@ -78,6 +79,18 @@ std::optional<Labels> read_labels(std::string_view text) {
   Labels labels;
   if (!value || !read(&*value, labels)) return std::nullopt;
   return labels;
+}
+
+bool has_members(std::string_view text, const Labels& wanted) {
+  const auto value = parse(text);
+  const json::object* object = value ? value->if_object() : nullptr;
+  if (object == nullptr) return wanted.empty();
+  return std::ranges::all_of(wanted, [&](const auto& member) {
+    const json::value* found = object->if_contains(member.first);
+    if (found == nullptr) return false;
+    const json::string* string = found->if_string();
+    return string != nullptr ? *string == member.second : json::serialize(*found) == member.second;
+  });
 }
 
 std::string numbers_json(const std::vector<std::uint32_t>& numbers) {

@@ -18,6 +18,10 @@ namespace vortex::store {
 std::string labels_json(const Labels& labels);  // an object
 std::optional<Labels> read_labels(std::string_view json);
 
+// Whether all of these are among the members of an object. A value that is no string is compared as
+// compact JSON.
+bool has_members(std::string_view json, const Labels& wanted);
+
 std::string numbers_json(const std::vector<std::uint32_t>& numbers);  // an array
 std::optional<std::vector<std::uint32_t>> read_numbers(std::string_view json);
 

@@ -238,6 +238,8 @@ TEST(Roles, TheDangerousRoutesNeedWhatTheyShould) {
       {"POST", "/api/leases/{topic}/{partition}/acquire", Need::kWorker},
       {"POST", "/api/workers/{worker}/reset-state", Need::kOperator},
       {"POST", "/api/dead-letters/{task}/discard", Need::kOperator},
+      {"POST", "/api/dead-letters/retry", Need::kOperator},
+      {"POST", "/api/dead-letters/discard", Need::kOperator},
       {"POST", "/api/runs", Need::kSubmitter},
       {"GET", "/api/runs", Need::kViewer},
       {"GET", "/metrics", Need::kViewer},
@@ -255,8 +257,8 @@ TEST(Roles, TheDangerousRoutesNeedWhatTheyShould) {
 }
 
 // A session gives a browser what its token gives it already; nobody else's things change.
-const std::set<std::string_view> kChangeNothing{"validate_dag", "create_session", "delete_session",
-                                                "create_login_pass"};
+const std::set<std::string_view> kChangeNothing{
+    "validate_dag", "validate_dag_file", "create_session", "delete_session", "create_login_pass"};
 
 TEST(Roles, NothingThatChangesSomethingIsOpenToAnyoneOrViewers) {
   for (const Route& route : all_routes()) {

@@ -78,6 +78,34 @@ TEST(Submit, WhatWasSaidIsThere) {
   EXPECT_EQ(client.get("/api/runs?label=a=2").at("/runs").as_array().size(), 0U);
 }
 
+TEST(Params, RunsAreFoundByThem) {
+  Client client;
+  const auto run = [&](const std::string& params) {
+    return client.post("/api/runs", R"({"dag":)" + one_task_dag() + R"(,"params":)" + params + "}")
+        .text("/id");
+  };
+  const std::string plain = run(R"({"dir":"/srv","n":3})");
+  const std::string other = run(R"({"dir":"/tmp","n":3,"deep":{"a": [1, "x"]},"text":"3"})");
+  run("{}");
+  const auto found = [&](const std::string& query) {
+    std::vector<std::string> ids;
+    const Answer page = client.get("/api/runs?" + query);
+    EXPECT_EQ(page.status, 200) << page.body;
+    for (const auto& one : page.at("/runs").as_array()) {
+      ids.emplace_back(one.at("id").as_string());
+    }
+    return ids;
+  };
+  using Ids = std::vector<std::string>;
+  EXPECT_EQ(found("param=dir=/srv"), Ids{plain});
+  EXPECT_EQ(found("param=n=3"), (Ids{other, plain}));
+  EXPECT_EQ(found("param=n=3&param=dir=/tmp"), Ids{other});
+  EXPECT_EQ(found("param=text=3&dag=one&state=Running"), Ids{other});
+  EXPECT_EQ(found("param=deep=%7B%22a%22:[1,%22x%22]%7D"), Ids{other});
+  EXPECT_EQ(found("param=n=4"), Ids{});
+  EXPECT_EQ(client.get("/api/runs?param=dir").code(), "VX-REQ-003");
+}
+
 TEST(Submit, ByNameTakesTheVersionThatIsAppliedNow) {
   Client client;
   client.put("/api/dags/d", map_dag("d", 2));

@@ -75,6 +75,8 @@ void walk_runs(Client& client) {
     EXPECT_EQ(client.get(fmt::format("/api/runs/{}{}", run, part)).status, 200) << part;
   }
   client.get("/api/runs");
+  client.get("/api/dags/m/versions");
+  client.post("/api/dags/validate-file?syntax=json", one_task_dag());
   for (const char* act : {"pause", "resume"}) client.post(fmt::format("/api/runs/{}/{}", run, act));
   const std::string task = client.get("/api/tasks?run=" + run).text("/tasks/0/id");
   for (const char* part : {"", "/attempts", "/logs", "/explain"}) {
@@ -115,6 +117,13 @@ void walk_worker(Client& client) {
   held = take(client, worker);
   fail(client, worker, held);
   client.post(letter + "/discard");
+  client.post(task + "/retry");
+  held = take(client, worker);
+  fail(client, worker, held);
+  EXPECT_EQ(client.post("/api/dead-letters/retry", R"({"expected":1})").number("/done"), 1);
+  held = take(client, worker);
+  fail(client, worker, held);
+  EXPECT_EQ(client.post("/api/dead-letters/discard", R"({"expected":1})").number("/done"), 1);
   client.post(task + "/retry");
   held = take(client, worker);
   report(client, worker, held, R"("kind":"started")");

@@ -69,6 +69,11 @@ void ask_runs(Asker& ask) {
   ask.runs("thumbs", {.state = {}, .dag = "thumbs", .labels = {}});
   ask.runs("two labels", {.state = {}, .dag = {}, .labels = {{"site", "s0"}, {"team", "images"}}});
   ask.runs("a label of report", {.state = {}, .dag = "report", .labels = {{"team", "images"}}});
+  ask.runs("a param", {.state = {}, .dag = {}, .labels = {}, .params = {{"dir", "/srv"}}});
+  ask.runs("a param of thumbs",
+           {.state = {}, .dag = "thumbs", .labels = {}, .params = {{"dir", "/srv"}}});
+  ask.runs("a param of those that completed",
+           {.state = RunState::kCompleted, .dag = {}, .labels = {}, .params = {{"n", "1"}}});
   ask.runs("a wrong label", {.state = {}, .dag = {}, .labels = {{"team", "nobody"}}});
 }
 

@@ -82,6 +82,7 @@ void World::make_run(Commit& commit) {
   if (rng_.chance(300)) {
     auto request = std::make_shared<RunRequest>();
     request->labels = {{"site", fmt::format("s{}", rng_.below(2))}, {"team", "images"}};
+    request->params = fmt::format(R"({{"dir":"/srv","n":{}}})", rng_.below(3));
     run.row.request = request;
   }
   const auto tasks = static_cast<std::uint32_t>(rng_.between(1, run.row.plan->tasks));

@@ -9,6 +9,21 @@ namespace {
 constexpr Field kDagList[] = {list("dags", "Dag", "by name"), kNextCursor};
 constexpr Field kDagDetail[] = {time("updated_at", "when this version was applied")};
 
+constexpr Field kDagVersion[] = {
+    text("digest", "digest of the specification, 16 hexadecimal digits"),
+    boolean("stored", "it is the one stored under the name"),
+    integer("runs", "runs that used it, of those that were looked at"),
+    nullable(text("first_run", "the oldest of them")),
+    nullable(time("first_at", "when that was submitted")),
+    nullable(text("last_run", "the newest of them; GET /api/runs/{run}/dag has the specification")),
+    nullable(time("last_at", "when that was submitted")),
+};
+constexpr Field kDagVersionList[] = {
+    list("versions", "DagVersion", "the one used last first"),
+    integer("runs_looked_at", "the newest ones"),
+    boolean("complete", "there are no older runs"),
+};
+
 constexpr Field kRunList[] = {list("runs", "Run", "newest first"), kNextCursor};
 
 constexpr Field kTaskList[] = {list("tasks", "Task", "by id"), kNextCursor};
@@ -54,6 +69,20 @@ constexpr Field kFence[] = {
 constexpr Field kDeadLetterList[] = {list("dead_letters", "DeadLetter", "newest first"),
                                      kNextCursor};
 
+constexpr Field kBulkLetters[] = {
+    integer("expected", "how many open dead letters match, as the caller has seen them"),
+    optional(text("run", "only dead letters of this run")),
+};
+constexpr Field kBulkRefusal[] = {
+    text("task", "id of the task"),
+    text("code", "as in a problem"),
+    text("detail", "why it was not possible"),
+};
+constexpr Field kBulkOutcome[] = {
+    integer("done", "dead letters that were retried or discarded"),
+    list("refused", "BulkRefusal", "those where it was not possible"),
+};
+
 constexpr Field kRecoveryList[] = {list("recoveries", "Recovery", "newest first"), kNextCursor};
 constexpr Field kRecoveryDetail[] = {list("items", "RecoveryItem", "one per task"), kNextCursor};
 
@@ -82,6 +111,8 @@ std::span<const Schema> work_schemas() {
       {"DagList", "A page of DAGs.", kDagList},
       {"DagSpec", "A specification and its properties.", fields::dag_spec()},
       {"DagDetail", "A DAG with its specification.", kDagDetail, "DagSpec"},
+      {"DagVersion", "One specification that runs of a DAG used.", kDagVersion},
+      {"DagVersionList", "The versions of a DAG.", kDagVersionList},
       {"DagCheck", "The properties of a specification.", fields::dag_check()},
       {"DagDocument", "The canonical specification: name and tasks.", {}, {}, true},
       {"Run", "One execution of a DAG.", fields::run()},
@@ -104,6 +135,9 @@ std::span<const Schema> work_schemas() {
       {"Fence", "The attempt still holds its task.", kFence},
       {"DeadLetter", "A task that was given up.", fields::dead_letter()},
       {"DeadLetterList", "A page of dead letters.", kDeadLetterList},
+      {"BulkLettersRequest", "Which dead letters to act on.", kBulkLetters},
+      {"BulkOutcome", "What became of all dead letters that matched.", kBulkOutcome},
+      {"BulkRefusal", "A dead letter that nothing was done to.", kBulkRefusal},
       {"Recovery", "The recovery of a lost worker.", fields::recovery()},
       {"RecoveryList", "A page of recoveries.", kRecoveryList},
       {"RecoveryItem", "A reclaimed task.", fields::recovery_item()},

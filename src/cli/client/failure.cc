@@ -36,6 +36,7 @@ constexpr CommandHint kCommandHints[] = {
     {"VX-QUEUE-001", "no worker has ever listened to it; `vortex queues list` shows the queues"},
     {"VX-LEASE-003", "`vortex leases list` shows all leases"},
     {"VX-DLQ-001", "`vortex dlq list` shows the dead letters"},
+    {"VX-DLQ-002", "nothing was done; `vortex dlq list` shows the dead letters of now"},
     {"VX-REC-001", "`vortex recoveries list` shows them"},
     {"VX-RUN-001", "`vortex runs list` shows them; a run id looks like r42"},
     {"VX-RUN-005", "`vortex dag show NAME` shows its params"},

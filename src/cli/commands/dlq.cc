@@ -89,49 +89,88 @@ struct Redrive {
   bool all = false;
 };
 
-// Those that are named, or all open ones (of a run).
-std::expected<Texts, Failure> chosen_tasks(ApiClient& api, const Redrive& what) {
-  Texts ids;
-  for (const std::string& text : what.tasks) {
-    auto id = find_task(api, text);
-    if (!id) return std::unexpected(id.error());
-    ids.push_back(*std::move(id));
+bool is_discard(std::string_view verb) { return verb == "discard"; }
+
+std::string outcome(std::string_view verb, std::int64_t done) {
+  return fmt::format("{} {}", is_discard(verb) ? "Discarded" : "Retrying",
+                     counted(static_cast<std::size_t>(done), "dead letter"));
+}
+
+// What was asked about is what is done: the controller refuses if others came or went meanwhile.
+ExitCode act_on_open_letters(const Context& context, const char* verb, const Redrive& what) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  object body;
+  LetterFilter filter{{}, "open", {}};
+  if (!what.run.empty()) {
+    const auto run = find_run(**api, what.run);
+    if (!run) return report(run.error());
+    filter.run = text_at(*run, "id");
+    body["run"] = filter.run;
   }
-  if (!what.all) return ids;
-  const auto target = target_of(api, {{}, "open", what.run});
-  if (!target) return std::unexpected(target.error());
-  const auto letters = fetch_all(api, *target, "dead_letters", {.limit = 0, .all = true});
-  if (!letters) return std::unexpected(letters.error());
-  for (const auto& letter : letters->items) ids.push_back(text_at(letter.as_object(), "task"));
-  return ids;
+  const auto target = target_of(**api, filter);
+  if (!target) return report(target.error());
+  const auto letters = fetch_all(**api, *target, "dead_letters", {.limit = 0, .all = true});
+  if (!letters) return report(letters.error());
+  const std::size_t count = letters->items.size();
+  if (count == 0) {
+    if (!context.quiet) talk("no dead letters");
+    return ExitCode::kOk;
+  }
+  if (const auto no = confirm(context, fmt::format("{} {}", verb, counted(count, "dead letter")))) {
+    return *no;
+  }
+  body["expected"] = count;
+  const auto answer = (*api)->call(
+      post_request(fmt::format("/api/dead-letters/{}", verb), boost::json::serialize(body)));
+  if (!answer) return report(answer.error());
+  const object& said = answer->object();
+  const bool table = context.output == Output::kTable || context.output == Output::kWide;
+  if (table && !context.quiet) talk(outcome(verb, number_at(said, "done")));
+  const auto& refused = said.at("refused").as_array();
+  for (const auto& one : refused) {
+    const object& letter = one.as_object();
+    complain(fmt::format("{}: {}", text_at(letter, "task"), text_at(letter, "detail")), "");
+  }
+  if (!table) {
+    Texts names;
+    for (const auto& letter : letters->items) names.push_back(text_at(letter.as_object(), "task"));
+    show_one(context, answer->json, {fmt::format("{}", fmt::join(names, "\n")), {}});
+  }
+  return refused.empty() ? ExitCode::kOk : ExitCode::kConflict;
 }
 
 ExitCode act_on_letters(const Context& context, const char* verb, const Redrive& what) {
-  if (what.tasks.empty() && !what.all) {
-    complain("no dead letters selected", "list tasks, or pass --all (add --run for one run)");
+  if (what.tasks.empty() != what.all) {
+    complain(what.all ? "--all and tasks do not go together" : "no dead letters selected",
+             "list tasks, or pass --all (add --run for one run)");
     return ExitCode::kUsage;
   }
+  if (what.all) return act_on_open_letters(context, verb, what);
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
-  const auto ids = chosen_tasks(**api, what);
-  if (!ids) return report(ids.error());
-  const bool discard = std::string_view(verb) == "discard";
-  if (ids->empty() && !context.quiet) talk("no dead letters");
-  if (!ids->empty() && (discard || what.all)) {
+  Texts ids;
+  for (const std::string& text : what.tasks) {
+    auto id = find_task(**api, text);
+    if (!id) return report(id.error());
+    ids.push_back(*std::move(id));
+  }
+  if (is_discard(verb)) {
     const auto no =
-        confirm(context, fmt::format("{} {}", verb, counted(ids->size(), "dead letter")));
+        confirm(context, fmt::format("{} {}", verb, counted(ids.size(), "dead letter")));
     if (no) return *no;
   }
   std::vector<Act> acts;
-  for (const std::string& id : *ids) {
-    acts.push_back({post_request(fmt::format("/api/dead-letters/{}/{}", escaped(id), verb)), id,
-                    fmt::format(fmt::runtime(discard ? "Discarded {}" : "Retrying task {}"), id)});
+  for (const std::string& id : ids) {
+    acts.push_back(
+        {post_request(fmt::format("/api/dead-letters/{}/{}", escaped(id), verb)), id,
+         fmt::format(fmt::runtime(is_discard(verb) ? "Discarded {}" : "Retrying task {}"), id)});
   }
   return act_on_all(context, **api, std::move(acts));
 }
 
 void add_verb(CommandSpec dlq, Command& chosen, const char* verb) {
-  const bool discard = std::string_view(verb) == "discard";
+  const bool discard = is_discard(verb);
   auto what = std::make_shared<Redrive>();
   CommandSpec command = dlq.command(verb, discard ? "Discard dead letters; the tasks stay failed"
                                                   : "Retry dead letters with a fresh set of tries");

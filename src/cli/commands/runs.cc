@@ -214,11 +214,13 @@ struct RunFilter {
   std::string state;
   std::string dag;
   std::vector<std::string> labels;
+  std::vector<std::string> params;
 };
 
 ExitCode list_runs(const Context& context, const RunFilter& filter) {
   QueryItems query{{"state", filter.state}, {"dag", filter.dag}};
   for (const std::string& label : filter.labels) query.emplace_back("label", label);
+  for (const std::string& param : filter.params) query.emplace_back("param", param);
   return list(context, kRuns, with_query("/api/runs", query), filter.page);
 }
 
@@ -279,6 +281,9 @@ void add_run_list(CommandSpec runs, Command& chosen) {
   command.option("--dag", filter->dag, "Only runs of the DAG with this name").value_name("NAME");
   command.option("--label", filter->labels, "Only runs with this label; repeat for more")
       .value_name("KEY=VALUE")
+      .one_word();
+  command.option("--param", filter->params, "Only runs with this param; repeat for more")
+      .value_name("NAME=VALUE")
       .one_word();
   add_list_options(command, filter->page);
   command.example("vortex runs list --state Failed --label team=images");

@@ -35,10 +35,17 @@ DagView take_dag(Rows& rows) {
 
 }  // namespace
 
-Result<Page<RunView>> SqlReader::runs(const RunFilter& filter, const PageRequest& page) {
-  const auto cursor = read_cursor(CursorKind::kRuns, page.cursor);
-  if (!cursor) return std::unexpected(cursor.error());
-  const std::uint32_t limit = page_rows(page);
+// A statement holds no copy of a text: this outlives its rows.
+struct SqlReader::RunQuery {
+  explicit RunQuery(const RunFilter& wanted)
+      : filter(wanted),
+        labels(wanted.labels.empty() ? std::string{} : labels_json(wanted.labels)) {}
+  const RunFilter& filter;
+  std::string labels;
+};
+
+Statement& SqlReader::list_runs(const RunQuery& query, std::int64_t before, std::uint32_t rows) {
+  const RunFilter& filter = query.filter;
   // The narrowest way in: live runs are few, then a label, then a name, then a final state.
   const bool by_label = !filter.labels.empty() && filter.state != RunState::kRunning;
   Statement& statement = by_label                             ? sql_.runs_by_label
@@ -46,16 +53,55 @@ Result<Page<RunView>> SqlReader::runs(const RunFilter& filter, const PageRequest
                          : !filter.dag.empty()                ? sql_.runs_by_dag
                          : filter.state                       ? sql_.runs_by_state
                                                               : sql_.runs_by_id;
-  const std::string labels = filter.labels.empty() ? std::string{} : labels_json(filter.labels);
-  statement.start().number(*cursor ? static_cast<std::int64_t>((*cursor)->first) : kBeforeAll);
+  statement.start().number(before);
   if (filter.state) {
     statement.literal(to_text(*filter.state));
   } else {
     statement.null();
   }
-  statement.text_or_null(filter.dag).text_or_null(labels).number(limit + 1);
+  statement.text_or_null(filter.dag).text_or_null(query.labels).number(rows);
   if (by_label) statement.text(filter.labels[0].first).text(filter.labels[0].second);
-  return read_page<RunView>(statement, limit, CursorKind::kRuns, take_run_view,
+  return statement;
+}
+
+// In steps, because a driver may hold all rows of a statement at once.
+Result<Page<RunView>> SqlReader::walk_runs(const RunQuery& query, std::int64_t before,
+                                           std::uint32_t limit) {
+  constexpr std::uint32_t kStep = 500;
+  const Snapshot snapshot(*db_);
+  Page<RunView> page;
+  for (std::uint32_t seen = 0; seen < kRunsWalked; seen += kStep) {
+    Rows rows(list_runs(query, before, kStep));
+    std::uint32_t in_step = 0;
+    for (; rows.next(); ++in_step) {
+      RunView run = take_run_view(rows);
+      const bool damaged = rows.take_damage().has_value();
+      if (!damaged && run.request && has_members(run.request->params, query.filter.params)) {
+        if (page.items.size() == limit) {
+          const CursorKey last{.first = page.items.back().id.value};
+          page.next_cursor = write_cursor(CursorKind::kRuns, last);
+          return page;
+        }
+        page.items.push_back(run);
+      }
+      before = static_cast<std::int64_t>(run.id.value);
+    }
+    if (rows.failed()) return std::unexpected(rows.error());
+    if (in_step < kStep) return page;
+  }
+  page.next_cursor = write_cursor(CursorKind::kRuns, {.first = static_cast<std::uint64_t>(before)});
+  return page;
+}
+
+Result<Page<RunView>> SqlReader::runs(const RunFilter& filter, const PageRequest& page) {
+  const auto cursor = read_cursor(CursorKind::kRuns, page.cursor);
+  if (!cursor) return std::unexpected(cursor.error());
+  const std::uint32_t limit = page_rows(page);
+  const std::int64_t before = *cursor ? static_cast<std::int64_t>((*cursor)->first) : kBeforeAll;
+  const RunQuery query(filter);
+  if (!filter.params.empty()) return walk_runs(query, before, limit);
+  return read_page<RunView>(list_runs(query, before, limit + 1), limit, CursorKind::kRuns,
+                            take_run_view,
                             [](const RunView& run) { return CursorKey{.first = run.id.value}; });
 }
 

@@ -4,6 +4,8 @@
 #include <ranges>
 #include <tuple>
 
+#include "store/row_json.h"
+
 namespace vortex::store::memory {
 namespace {
 
@@ -18,7 +20,9 @@ bool has_labels(const RunRow& run, const Labels& wanted) {
 bool fits(const RunRow& run, const RunFilter& filter) {
   return (!filter.state || run.state == *filter.state) &&
          (filter.dag.empty() || run.plan->spec.name == filter.dag) &&
-         has_labels(run, filter.labels);
+         has_labels(run, filter.labels) &&
+         (filter.params.empty() ||
+          (run.request && has_members(run.request->params, filter.params)));
 }
 
 bool fits(const StoredTask& task, const TaskFilter& filter) {
