@@ -56,7 +56,7 @@ test('V07 the overview shows workers, tasks, re-queues and uptime as the control
 
 test('every page opens, shows its heading and has nothing that axe-core finds', async () => {
   const page = await openPage(browser);
-  const places = ['/', '/runs', `/runs/${runs.hello}`, `/runs/${runs.hello}?tab=time`, `/runs/${runs.hello}?tab=graph`, `/runs/${runs.evil}?tab=verdicts`, `/runs/${runs.evil}?tab=ledger`, `/runs/${runs.evil}?tab=events`, `/tasks/${runs.evil}-L0-0`, `/tasks/${runs.evil}-L1-1`, '/workers', '/workers/w-1', '/machines', '/queues', '/leases', '/recoveries', '/dead-letters', '/events', '/dags', '/dags/hello', '/webhooks', '/tokens', '/settings', '/runs/r99/nothing'];
+  const places = ['/', '/runs', `/runs/${runs.hello}`, `/runs/${runs.hello}?tab=time`, `/runs/${runs.hello}?tab=graph`, `/runs/${runs.hello}?tab=grid`, `/runs/${runs.evil}?tab=compare`, `/runs/${runs.evil}?tab=verdicts`, `/runs/${runs.evil}?tab=ledger`, `/runs/${runs.evil}?tab=events`, `/tasks/${runs.evil}-L0-0`, `/tasks/${runs.evil}-L1-1`, '/workers', '/workers/w-1', '/machines', '/queues', '/leases', '/recoveries', '/dead-letters', '/events', '/dags', '/dags/hello', '/webhooks', '/tokens', '/settings', '/runs/r99/nothing'];
   const found = [];
   for (const place of places) {
     await page.emulateMedia({ colorScheme: 'light' });
@@ -157,6 +157,12 @@ test('bulk re-drive of a drifted count is refused', async () => {
   await page.getByRole('button', { name: 'Re-drive 2' }).click();
   await page.getByText('There are 3 open dead letters now, not 2').waitFor();
   assert.equal((await cluster.get('/api/status')).dead_letters, 3);
+  await page.getByText('3 shown').waitFor();
+  await page.getByRole('button', { name: 'Discard all' }).click();
+  await page.getByText('vortex dlq discard --all').waitFor();
+  await page.getByRole('button', { name: 'Discard 3' }).click();
+  await page.getByText('Discarded 3 dead letters').waitFor();
+  assert.equal((await cluster.get('/api/status')).dead_letters, 0);
 });
 
 test('the first load is under 150 KB', async () => {

@@ -49,6 +49,9 @@ const places = JSON.parse(readFileSync(new URL('../src/places.json', import.meta
 const text = `// Made by web/scripts/embed.mjs.
 #include "api/pages/pages.h"
 
+// The standard asks compilers for literals of 64 KiB only; those in use take far longer ones.
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+
 namespace vortex::api {
 namespace {
 

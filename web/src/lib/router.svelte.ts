@@ -32,10 +32,24 @@ export function filter(name: string): string {
   return place.query.get(name) ?? '';
 }
 
+/** All values of a filter that may be there more than once. */
+export function filters(name: string): string[] {
+  return place.query.getAll(name);
+}
+export function setFilters(name: string, values: string[]) {
+  const query = new URLSearchParams(place.query);
+  query.delete(name);
+  for (const value of values) query.append(name, value);
+  show(query);
+}
+
 export function setFilter(name: string, value: string) {
   const query = new URLSearchParams(place.query);
   if (value) query.set(name, value);
   else query.delete(name);
+  show(query);
+}
+function show(query: URLSearchParams) {
   const text = query.toString();
   go(place.path + (text ? `?${text}` : '') + place.hash, 'replace');
 }

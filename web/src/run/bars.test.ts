@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Attempt, Task } from '../api/client';
-import { barsOf, criticalPath, readyTimes, ticks } from './bars';
+import { barsOf, criticalPath, readyTimes, ticks, timeOnPath } from './bars';
+import { compareRuns } from './compare';
+import { gridRows } from './grid';
 import { shapeOf } from './shape';
 
 const at = (second: number) => new Date(second * 1000).toISOString();
@@ -38,6 +40,8 @@ test('a map is one node with the number of its items', () => {
   const shape = shapeOf({ tasks: { list: {}, each: { needs: ['list'], map: { over: [1, 2, 3] } } } });
   expect(shape.needs.get('each')).toEqual(['list']);
   expect(shape.sizes.get('each')).toBe(3);
+  const ranges = shapeOf({ tasks: { up: { map: { over: { range: { from: 1, to: 100_000 } } } }, down: { map: { over: { range: { from: 9, to: 0, step: -3 } } } } } });
+  expect([...ranges.sizes.values()]).toEqual([100_000, 4]);
 });
 
 test('waiting for other tasks is not waiting for a worker', () => {
@@ -45,4 +49,27 @@ test('waiting for other tasks is not waiting for a worker', () => {
   const ready = readyTimes(tasks, new Map([['a', []], ['b', ['a']]])).get('b');
   const bars = barsOf(tasks[1]!, [attempt({ granted_at: at(6), started_at: at(6), ended_at: at(8) })], { now: 9_000, ready });
   expect(bars[0]).toMatchObject({ kind: 'queued', from: 4_000, to: 6_000 });
+});
+
+test('the time on the critical path is what its tasks ran, without their waiting', () => {
+  const tasks = [task({ id: 'a', started_at: at(1), updated_at: at(3) }), task({ id: 'b', started_at: at(4), updated_at: at(9) }), task({ id: 'c', started_at: at(0), updated_at: at(9) })];
+  expect(timeOnPath(tasks, new Set(['a', 'b']))).toBe(7_000);
+});
+
+test('a grid breaks the items of a map into lines, and shows the attempts of a task that had several', () => {
+  const tasks = [...Array.from({ length: 5 }, (_, n) => task({ id: `m${n}`, node: 'each' })), task({ id: 'one', node: 'one' }), task({ id: 'again', node: 'again', attempts: 2 })];
+  const tries = new Map([['again', [attempt({ task: 'again' }), attempt({ task: 'again', number: 2 })]]]);
+  const rows = gridRows(tasks, tries, 3);
+  expect(rows.map((row) => [row.node, row.first, row.tasks.length, row.attempts?.length ?? 0])).toEqual([
+    ['each', true, 3, 0], ['each', false, 2, 0], ['one', true, 1, 0], ['again', true, 0, 2],
+  ]);
+});
+
+test('runs are compared node by node, what got slower first, what is only in one before that', () => {
+  const before = [task({ id: 'a', node: 'a', started_at: at(0), updated_at: at(2) }), task({ id: 'b', node: 'b', started_at: at(2), updated_at: at(8) })];
+  const now = [task({ id: 'a', node: 'a', started_at: at(0), updated_at: at(5) }), task({ id: 'b', node: 'b', state: 'Failed', started_at: at(5), updated_at: at(9) }), task({ id: 'c', node: 'c', state: 'Skipped' })];
+  const rows = compareRuns(now, before);
+  expect(rows.map((row) => [row.node, row.change])).toEqual([['c', null], ['a', 3_000], ['b', -2_000]]);
+  expect(rows[2]?.now?.states).toEqual({ Failed: 1 });
+  expect(rows[0]?.before).toBe(null);
 });

@@ -78,3 +78,13 @@ export function criticalPath(tasks: Task[], needs: Map<string, string[]>): Set<s
   }
   return path;
 }
+
+/** How long the tasks of a path ran, all together; the rest of the time they waited. */
+export function timeOnPath(tasks: Task[], path: Set<string>): number {
+  let sum = 0;
+  for (const task of tasks) {
+    const started = path.has(task.id) ? millis(task.started_at) : null;
+    if (started !== null) sum += Math.max(0, Date.parse(task.updated_at) - started);
+  }
+  return sum;
+}

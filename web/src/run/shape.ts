@@ -12,6 +12,14 @@ interface NodeSpec {
   map?: { items?: unknown[]; over?: unknown };
 }
 
+/** How many items are known before the run: those of a list or a range. */
+function itemsOf(over: unknown): number {
+  if (Array.isArray(over)) return over.length;
+  const range = (over as { range?: { from?: number; to?: number; step?: number } } | undefined)?.range;
+  if (range?.from === undefined || range.to === undefined) return 1;
+  return Math.max(0, Math.floor((range.to - range.from) / (range.step ?? 1)) + 1);
+}
+
 export function shapeOf(spec: unknown): Shape {
   const needs = new Map<string, string[]>();
   const sizes = new Map<string, number>();
@@ -20,8 +28,7 @@ export function shapeOf(spec: unknown): Shape {
   const entries: [string, NodeSpec][] = Array.isArray(tasks) ? tasks.map((node) => [node.name ?? '', node]) : Object.entries(tasks);
   for (const [name, node] of entries) {
     needs.set(name, node.needs ?? []);
-    const items = node.map?.items ?? node.map?.over;
-    sizes.set(name, Array.isArray(items) ? items.length : 1);
+    sizes.set(name, itemsOf(node.map?.items ?? node.map?.over));
   }
   return { needs, sizes };
 }
