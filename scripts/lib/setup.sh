@@ -9,14 +9,14 @@ VX_PACKAGES_BUILD=(
   libfmt-dev libtomlplusplus-dev
   libboost1.81-dev libboost-json1.81-dev libsqlite3-dev libpq-dev libssl-dev
   libsodium-dev libzstd-dev libyaml-cpp-dev libcli11-dev libspdlog-dev prometheus-cpp-dev libsystemd-dev
-  pkg-config sqlite3 curl jq
+  pkg-config sqlite3 curl jq tzdata
   libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev
 )
 # For the dashboard. A node of another source brings its own npm, which Debian's package would replace.
 VX_PACKAGES_NODE=(nodejs npm)
 # Clang 19: earlier ones cannot read std::expected of GCC 12's library.
 VX_PACKAGES_CHECK=(
-  clang-19 libclang-rt-19-dev lld-19 clang-format-19 clang-tidy-19 python3 python3-yaml
+  clang-19 libclang-rt-19-dev lld-19 clang-format-19 clang-tidy-19 python3 python3-yaml python3-croniter
   iproute2 iptables openssl socat libfaketime
   postgresql-15 postgresql-client-15
   chromium fonts-dejavu-core
