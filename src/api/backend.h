@@ -157,7 +157,11 @@ class Backend {
 
   // The request number in the command is chosen here.
   virtual boost::asio::awaitable<Asked<core::ReplyBody>> ask(core::Command command) = 0;
-  // A parked sync: the same, and `closed` tells when the worker's connection is gone.
+  // The same for many commands at once, answered in their order: they share few commits. What
+  // cannot be taken now is refused by itself.
+  virtual boost::asio::awaitable<std::vector<Asked<core::ReplyBody>>> ask_all(
+      std::vector<core::Command> commands) = 0;
+  // A parked sync: the same as `ask`, and `closed` tells when the worker's connection is gone.
   virtual boost::asio::awaitable<Asked<core::ReplyBody>> ask_sync(
       core::Sync sync, std::function<boost::asio::awaitable<void>()> closed) = 0;
   virtual boost::asio::awaitable<Asked<void>> write(SideWrite side) = 0;

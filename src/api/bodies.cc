@@ -122,6 +122,37 @@ constexpr codec::Field<SubmitBody> kNamedFields[] = {
     {"labels", read_labels},
 };
 
+void read_dag_of_item(Reading& in, NodeIx node, SubmitItem& out) {
+  if (in.document().kind(node) == NodeKind::kText) return read_name(in, node, out.dag_name);
+  in.wrong_type(node, "the name of a stored DAG",
+                "a specification is given once, as 'dag' beside 'runs'");
+}
+
+constexpr codec::Field<SubmitItem> kItemFields[] = {
+    {"dag", read_dag_of_item},
+    {"params", [](Reading& in, NodeIx node, SubmitItem& out) { read_params(in, node, out); }},
+    {"labels", [](Reading& in, NodeIx node, SubmitItem& out) { read_labels(in, node, out); }},
+    {"idempotency_key",
+     [](Reading& in, NodeIx node, SubmitItem& out) { read_name(in, node, out.key); }},
+};
+
+void read_items(Reading& in, NodeIx node, SubmitManyBody& out) {
+  if (!codec::is_array(in, node)) return;
+  const std::size_t count = in.document().count(node);
+  if (count == 0 || count > kSubmitManyMax) {
+    return in.problem(node, "'runs' must have 1 to 10,000 entries, not " + std::to_string(count));
+  }
+  out.runs.reserve(count);
+  in.document().each_item(node, [&](NodeIx item) {
+    if (!in.full()) codec::read_object(in, item, "run", kItemFields, out.runs.emplace_back());
+  });
+}
+
+constexpr codec::Field<SubmitManyBody> kManyFields[] = {
+    {"dag", [](Reading& in, NodeIx node, SubmitManyBody& out) { read_dag_or_name(in, node, out); }},
+    {"runs", read_items, Presence::kRequired},
+};
+
 void read_agent(Reading& in, NodeIx node, LeaseBody& out) { read_name(in, node, out.agent.text); }
 
 void read_epoch(Reading& in, NodeIx node, LeaseBody& out) {
@@ -399,6 +430,16 @@ codec::Decoded<SubmitBody> read_submit(std::string_view json) {
   auto body = read(json, kSubmitFields);
   if (body && body->dag_name.empty()) body->dag_json = object_at(json, body->dag_at);
   return body;
+}
+
+codec::Decoded<SubmitManyBody> read_submit_many(std::string_view json) {
+  auto body = read(json, kManyFields);
+  if (body && body->dag_at.line > 0) body->dag_json = object_at(json, body->dag_at);
+  return body;
+}
+
+codec::Decoded<SubmitItem> read_submit_item(std::string_view json) {
+  return read(json, kItemFields);
 }
 
 codec::Decoded<SubmitBody> read_submit_named(std::string_view json) {

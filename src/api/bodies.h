@@ -24,6 +24,17 @@ struct SubmitBody {
   Labels labels;  // sorted by key
 };
 codec::Decoded<SubmitBody> read_submit(std::string_view json);
+struct SubmitItem : SubmitBody {
+  std::string key;  // empty: none of its own
+};
+// Many runs, each of the DAG it names or of the common one.
+struct SubmitManyBody : SubmitBody {
+  std::vector<SubmitItem> runs;
+};
+inline constexpr std::size_t kSubmitManyMax = 10'000;
+codec::Decoded<SubmitManyBody> read_submit_many(std::string_view json);
+// One of its runs by itself.
+codec::Decoded<SubmitItem> read_submit_item(std::string_view json);
 // Without a DAG; nothing at all stands for no params and no labels.
 codec::Decoded<SubmitBody> read_submit_named(std::string_view json);
 

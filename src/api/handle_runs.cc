@@ -13,6 +13,7 @@
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/query.h"
+#include "api/submission.h"
 #include "api/views.h"
 #include "base/settings.h"
 #include "codec/dag_file.h"
@@ -23,17 +24,6 @@
 #include "store/reader.h"
 
 namespace vortex::api {
-
-// From what a request says about a DAG to a plan that can run: a specification, or a name.
-//
-// Compiled here, in the turn of the client, so that a large DAG costs the engine nothing.
-
-namespace {
-
-struct NamedDag {
-  PlanPtr plan;  // null: there is none
-  Instant updated_at;
-};
 
 Expected<PlanPtr> read_plan(std::string_view dag_json, const Settings& settings) {
   auto spec = codec::read_dag(dag_json);
@@ -52,6 +42,8 @@ store::Result<NamedDag> find_named(store::Reader& reader, const std::string& nam
   if (!plan) return std::unexpected(plan.error());
   return NamedDag{*std::move(plan), (*dag)->updated_at};
 }
+
+namespace {
 
 std::string spec_json(const DagPlan& plan, std::optional<Instant> updated_at) {
   const DagDetail detail{plan, updated_at};
@@ -88,7 +80,9 @@ Expected<PlanPtr> plan_in(Call& call, const SubmitBody& body) {
   return plan;
 }
 
-boost::asio::awaitable<Expected<PlanPtr>> plan_for(Call& call, SubmitBody& body) {
+}  // namespace
+
+boost::asio::awaitable<Expected<PlanPtr>> plan_for(Call& call, const SubmitBody& body) {
   if (body.dag_name.empty()) {
     const auto read = [&call, &body] { return plan_in(call, body); };
     Expected<Expected<PlanPtr>> plan = co_await digest(call, read);
@@ -102,10 +96,8 @@ boost::asio::awaitable<Expected<PlanPtr>> plan_for(Call& call, SubmitBody& body)
   co_return std::move(found->plan);
 }
 
-// With the defaults of the DAG filled in: a run keeps what it was really given.
-Expected<std::string> checked_params(const core::SubmitRun& submit, const SubmitBody& body) {
-  const DagPlan& plan = *std::get<PlanPtr>(submit.dag);
-  auto params = codec::check_params(plan.spec, body.params);
+Expected<std::string> checked_params(const DagPlan& plan, const std::string& given) {
+  auto params = codec::check_params(plan.spec, given);
   if (params) return *std::move(params);
   Trouble wrong = trouble(Code::kBadParams, params.error().front().message);
   wrong.hint = params.error().front().help;
@@ -118,6 +110,8 @@ Expected<std::string> checked_params(const core::SubmitRun& submit, const Submit
   return std::unexpected(std::move(wrong));
 }
 
+namespace {
+
 Handled submit(Call& call, SubmitBody body) {
   Expected<PlanPtr> plan = co_await plan_for(call, body);
   if (!plan) co_return std::unexpected(std::move(plan.error()));
@@ -125,7 +119,9 @@ Handled submit(Call& call, SubmitBody body) {
   submit.dag = *std::move(plan);
   submit.labels = std::move(body.labels);
   submit.submitted_by = call.caller.name;
-  const auto check = [&submit, &body] { return checked_params(submit, body); };
+  const auto check = [&submit, &body] {
+    return checked_params(*std::get<PlanPtr>(submit.dag), body.params);
+  };
   Expected<Expected<std::string>> params = co_await digest(call, check);
   if (!params) co_return std::unexpected(std::move(params.error()));
   if (!*params) co_return std::unexpected(std::move(params->error()));

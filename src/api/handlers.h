@@ -35,6 +35,9 @@ Handled validate_dag_file(Call& call);
 Handled submit_run(Call& call);
 Handled submit_named_run(Call& call);
 
+// handle_submits.cc
+Handled submit_runs(Call& call);
+
 // handle_runs.cc
 Handled list_runs(Call& call);
 Handled get_run(Call& call);

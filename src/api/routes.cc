@@ -113,6 +113,12 @@ constexpr Route kWorkRoutes[] = {
              "once: 201 the first time, 200 after that",
              "Run", submit_run),
         "SubmitRequest", 201)),
+    large(taking(
+        post("/api/runs:batch", Need::kSubmitter, "submit_runs",
+             "Submit up to 10,000 runs, each with an answer of its own. With the header "
+             "Idempotency-Key, a run without a key gets this one and its position as its key",
+             "SubmittedRuns", submit_runs),
+        "SubmitManyRequest")),
     get("/api/runs/{run}", "get_run", "Show a run", "Run", get_run),
     post("/api/runs/{run}/cancel", Need::kSubmitter, "cancel_run",
          "Cancel a run: stop its running tasks and start no more", "Run", cancel_run),

@@ -111,14 +111,20 @@ void write_errors(codec::JsonWriter& json, const codec::Problems& errors) {
   json.end_array();
 }
 
-std::string body_of(const Trouble& trouble, int status, std::string_view request_id) {
+}  // namespace
+
+int status_of(const Trouble& trouble) {
+  return trouble.status != 0 ? trouble.status : about(trouble.code).status;
+}
+
+std::string problem_json(const Trouble& trouble, std::string_view request_id) {
   const CodeInfo& info = about(trouble.code);
   std::string body;
   codec::JsonWriter json(body);
   json.begin_object();
   json.field("type", fmt::format("urn:vortex:error:{}", info.text));
   json.field("title", info.title);
-  json.field("status", std::int64_t{status});
+  json.field("status", std::int64_t{status_of(trouble)});
   json.field("detail", trouble.detail.empty() ? info.title : std::string_view(trouble.detail));
   json.field("code", info.text);
   json.field("hint", trouble.hint.empty() ? info.hint : std::string_view(trouble.hint));
@@ -138,11 +144,8 @@ std::string body_of(const Trouble& trouble, int status, std::string_view request
   }
   if (!trouble.needed_role.empty()) json.field("needed_role", trouble.needed_role);
   json.end_object();
-  body += '\n';
   return body;
 }
-
-}  // namespace
 
 Trouble trouble(Code code, std::string detail) {
   Trouble out;
@@ -236,9 +239,9 @@ codec::Problems placed(codec::Problems problems, const PartPlace& place) {
 
 net::Response write_problem(const Trouble& trouble, std::string_view request_id) {
   net::Response response;
-  response.status = trouble.status != 0 ? trouble.status : about(trouble.code).status;
+  response.status = status_of(trouble);
   response.content_type = "application/problem+json";
-  response.body = body_of(trouble, response.status, request_id);
+  response.body = problem_json(trouble, request_id) + '\n';
   if (trouble.retry_after > Duration{}) {
     response.headers.emplace_back("Retry-After",
                                   fmt::to_string(retry_seconds(trouble.retry_after)));

@@ -57,5 +57,8 @@ struct PartPlace {
 codec::Problems placed(codec::Problems problems, const PartPlace& place);
 
 net::Response write_problem(const Trouble& trouble, std::string_view request_id);
+int status_of(const Trouble& trouble);
+// Its JSON object, for a place inside another answer.
+std::string problem_json(const Trouble& trouble, std::string_view request_id);
 
 }  // namespace vortex::api

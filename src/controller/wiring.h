@@ -60,6 +60,8 @@ class Wiring : public Controller, public api::Backend, public Outlet {
 
   // Backend.
   boost::asio::awaitable<api::Asked<core::ReplyBody>> ask(core::Command command) override;
+  boost::asio::awaitable<std::vector<api::Asked<core::ReplyBody>>> ask_all(
+      std::vector<core::Command> commands) override;
   boost::asio::awaitable<api::Asked<core::ReplyBody>> ask_sync(
       core::Sync sync, std::function<boost::asio::awaitable<void>()> closed) override;
   boost::asio::awaitable<api::Asked<void>> write(api::SideWrite side) override;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -23,6 +26,7 @@ namespace {
 // Longer than any commit that still has hope. Whether it will happen is not known then.
 constexpr Duration kAnswerLimit = seconds(30);
 constexpr Duration kReconcileLimit = minutes(10);
+constexpr std::size_t kAskedAtOnce = 1'000;
 const api::UnservedError kNoAnswer{
     api::Unserved::kUnknown,
     "the database did not complete the write in time; it may still take effect", seconds(5)};
@@ -58,6 +62,38 @@ std::vector<Row> all_pages(ReadPage read_page) {
   return rows;
 }
 
+// The answers to several requests, each given once by any thread. Rings when all are there.
+class Gathering {
+ public:
+  using Answer = Waiters::Answer;
+  struct Complete {};
+
+  Gathering(const asio::any_io_executor& executor, std::size_t count)
+      : bell_(std::make_shared<Handoff<Complete>>(executor)), answers_(count), missing_(count) {}
+
+  void put(std::size_t at, Answer answer) {
+    const std::scoped_lock lock(guard_);
+    if (answers_[at]) return;
+    answers_[at] = std::move(answer);
+    if (--missing_ == 0) bell_->give({});
+  }
+  asio::awaitable<void> wait(Duration limit) { co_await bell_->take(limit); }
+  // What is not there has no answer.
+  void take(std::vector<Answer>& out) {
+    const std::scoped_lock lock(guard_);
+    for (std::optional<Answer>& answer : answers_) {
+      out.push_back(answer ? std::move(*answer) : std::unexpected(kNoAnswer));
+      answer = std::unexpected(kNoAnswer);
+    }
+  }
+
+ private:
+  std::shared_ptr<Handoff<Complete>> bell_;
+  std::mutex guard_;
+  std::vector<std::optional<Answer>> answers_;
+  std::size_t missing_;
+};
+
 }  // namespace
 
 api::UnservedError Wiring::unserved(EngineShell::Refused why) const {
@@ -92,6 +128,33 @@ asio::awaitable<api::Asked<core::ReplyBody>> Wiring::ask(core::Command command) 
   if (answer) co_return std::move(*answer);
   waiters_.forget(request);
   co_return std::unexpected(kNoAnswer);
+}
+
+asio::awaitable<std::vector<api::Asked<core::ReplyBody>>> Wiring::ask_all(
+    std::vector<core::Command> commands) {
+  std::vector<api::Asked<core::ReplyBody>> answers;
+  answers.reserve(commands.size());
+  // A part at a time, so that others find room in the inbox and their turn between the parts.
+  for (std::size_t begin = 0; begin < commands.size(); begin += kAskedAtOnce) {
+    const std::size_t count = std::min(kAskedAtOnce, commands.size() - begin);
+    const auto gathering = std::make_shared<Gathering>(co_await asio::this_coro::executor, count);
+    std::vector<RequestId> requests;
+    requests.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const RequestId request = waiters_.add(
+          [gathering, i](Waiters::Answer answer) { gathering->put(i, std::move(answer)); });
+      requests.push_back(request);
+      set_request(commands[begin + i], request);
+      if (const auto error = submit(std::move(commands[begin + i]))) {
+        waiters_.forget(request);
+        gathering->put(i, std::unexpected(*error));
+      }
+    }
+    co_await gathering->wait(kAnswerLimit);
+    for (const RequestId request : requests) waiters_.forget(request);
+    gathering->take(answers);
+  }
+  co_return answers;
 }
 
 asio::awaitable<api::Asked<core::ReplyBody>> Wiring::ask_sync(

@@ -101,6 +101,13 @@ asio::awaitable<Asked<core::ReplyBody>> Desk::ask(core::Command command) {
   co_return *std::move(reply);
 }
 
+asio::awaitable<std::vector<Asked<core::ReplyBody>>> Desk::ask_all(
+    std::vector<core::Command> commands) {
+  std::vector<Asked<core::ReplyBody>> answers;
+  for (core::Command& command : commands) answers.push_back(co_await ask(std::move(command)));
+  co_return answers;
+}
+
 asio::awaitable<Asked<core::ReplyBody>> Desk::ask_sync(
     core::Sync sync, std::function<asio::awaitable<void>()> closed) {
   if (unserved) co_return std::unexpected(*unserved);

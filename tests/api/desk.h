@@ -46,6 +46,8 @@ class Desk : public Backend {
   explicit Desk(boost::asio::io_context& io);
 
   boost::asio::awaitable<Asked<core::ReplyBody>> ask(core::Command command) override;
+  boost::asio::awaitable<std::vector<Asked<core::ReplyBody>>> ask_all(
+      std::vector<core::Command> commands) override;
   boost::asio::awaitable<Asked<core::ReplyBody>> ask_sync(
       core::Sync sync, std::function<boost::asio::awaitable<void>()> closed) override;
   boost::asio::awaitable<Asked<void>> write(SideWrite side) override;

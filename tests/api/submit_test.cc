@@ -209,6 +209,96 @@ TEST(Submit, BeyondAQuotaIs429WithWhatIsUsedUpAndWhenToComeBack) {
   EXPECT_EQ(client.post("/api/runs", body).status, 201);
 }
 
+// Many at once.
+
+std::string many(const std::string& dag, const std::string& runs) {
+  return R"({"dag":)" + dag + R"(,"runs":[)" + runs + "]}";
+}
+
+TEST(SubmitMany, EachRunHasItsOwnAnswer) {
+  Client client;
+  const std::string dag =
+      R"({"name":"p","params":{"n":{"type":"number"}},"tasks":{"t":{"run":["true"]}}})";
+  const Answer answer = client.post(
+      "/api/runs:batch",
+      many(dag,
+           R"({"params":{"n":1},"labels":{"a":"b"},"idempotency_key":"k1"},)"
+           R"({"params":{"n":"x"}},{"params":{"n":2},"idempotency_key":"k1"},)"
+           R"({"params":{"n":1},"labels":{"a":"b"},"idempotency_key":"k1"},{"params":{"n":3}})"));
+  ASSERT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.number("/runs/0/status"), 201);
+  EXPECT_EQ(answer.text("/runs/0/id"), "r1");
+  EXPECT_EQ(answer.number("/runs/1/status"), 422);
+  EXPECT_EQ(answer.text("/runs/1/problem/errors/0/pointer"), "/params/n");
+  EXPECT_EQ(answer.text("/runs/2/problem/code"), "VX-RUN-004");
+  EXPECT_EQ(answer.number("/runs/3/status"), 200);
+  EXPECT_EQ(answer.text("/runs/3/id"), "r1");
+  EXPECT_EQ(answer.text("/runs/4/id"), "r2");
+  EXPECT_EQ(answer.number("/started"), 2);
+  EXPECT_EQ(answer.number("/repeated"), 1);
+  EXPECT_EQ(answer.number("/refused"), 2);
+  EXPECT_EQ(client.get("/api/runs/r1").number("/params/n"), 1);
+  EXPECT_EQ(client.get("/api/runs/r1").text("/labels/a"), "b");
+  EXPECT_EQ(client.get("/api/runs").at("/runs").as_array().size(), 2U);
+}
+
+TEST(SubmitMany, RepeatedWithTheKeyOfTheCallItStartsNothingTwice) {
+  Client client;
+  const std::string body = many(one_task_dag(), R"({},{},{"idempotency_key":"own"})");
+  const net::Headers key{{"Idempotency-Key", "all"}};
+  const Answer first = client.post("/api/runs:batch", body, key);
+  EXPECT_EQ(first.number("/started"), 3);
+  const Answer again = client.post("/api/runs:batch", body, key);
+  EXPECT_EQ(again.number("/repeated"), 3);
+  EXPECT_EQ(again.text("/runs/2/id"), first.text("/runs/2/id"));
+  EXPECT_EQ(client.get("/api/runs/r2").text("/idempotency_key"), "all:1");
+  EXPECT_EQ(client.get("/api/runs/r3").text("/idempotency_key"), "own");
+}
+
+TEST(SubmitMany, ARunCanNameAStoredDagOfItsOwn) {
+  Client client;
+  client.put("/api/dags/d", map_dag("d", 4));
+  const Answer answer =
+      client.post("/api/runs:batch", R"({"runs":[{"dag":"d"},{"dag":"none"},{}]})");
+  EXPECT_EQ(client.get("/api/runs/r1").number("/tasks"), 4);
+  EXPECT_EQ(answer.number("/runs/1/status"), 404);
+  EXPECT_EQ(answer.text("/runs/1/problem/code"), "VX-DAG-015");
+  EXPECT_EQ(answer.text("/runs/2/problem/code"), "VX-REQ-002");
+}
+
+TEST(SubmitMany, AMistakeInTheRequestItselfChangesNothing) {
+  Client client;
+  const std::uint64_t before = core::digest(*client.desk.state);
+  std::string too_many = "{}";
+  for (int i = 0; i < 10'000; ++i) too_many += ",{}";
+  for (const std::string& body :
+       {many(one_task_dag(), ""), many(one_task_dag(), too_many),
+        many(one_task_dag(), R"({"a":1})"), many(one_task_dag(), "1"),
+        many(R"({"name":"x","tasks":{}})", "{}"), many(one_task_dag(), R"({"dag":{"name":"x"}})"),
+        std::string(R"({"dag":"one"})"), many(R"("none")", "{}")}) {
+    const Answer answer = client.post("/api/runs:batch", body);
+    EXPECT_GE(answer.status, 400) << body.substr(0, 100);
+    EXPECT_LT(answer.status, 500) << body.substr(0, 100);
+  }
+  EXPECT_EQ(core::digest(*client.desk.state), before);
+}
+
+TEST(SubmitMany, WhatCannotBeServedAtAllIsOneRefusal) {
+  Client client;
+  client.desk.unserved = UnservedError{Unserved::kNotLeader, "for the test", millis(2'500)};
+  const Answer answer = client.post("/api/runs:batch", many(one_task_dag(), "{},{}"));
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.header("Retry-After"), "3");
+}
+
+TEST(SubmitMany, AQuotaRefusesTheRunsBeyondIt) {
+  Client client;
+  client.desk.state->policy.quota.runs = 2;
+  const Answer answer = client.post("/api/runs:batch", many(one_task_dag(), "{},{},{}"));
+  EXPECT_EQ(answer.number("/started"), 2);
+  EXPECT_EQ(answer.number("/runs/2/status"), 429);
+}
+
 // A DAG of more than `bytes` bytes.
 std::string large_dag(std::size_t bytes) {
   std::string dag = one_task_dag();

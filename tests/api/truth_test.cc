@@ -77,6 +77,7 @@ void walk_runs(Client& client) {
   client.get("/api/runs");
   client.get("/api/dags/m/versions");
   client.post("/api/dags/validate-file?syntax=json", one_task_dag());
+  client.post("/api/runs:batch", R"({"dag":)" + one_task_dag() + R"(,"runs":[{},{"dag":"none"}]})");
   for (const char* act : {"pause", "resume"}) client.post(fmt::format("/api/runs/{}/{}", run, act));
   const std::string task = client.get("/api/tasks?run=" + run).text("/tasks/0/id");
   for (const char* part : {"", "/attempts", "/logs", "/explain"}) {

@@ -95,6 +95,29 @@ constexpr Field kSubmitNamed[] = {
     optional(any("params", "an object")),
     optional(text_map("labels", "labels for finding it")),
 };
+constexpr Field kSubmitItem[] = {
+    optional(text("dag", "the name of a stored DAG, if it is not the common one")),
+    optional(any("params", "an object")),
+    optional(text_map("labels", "labels for finding it")),
+    optional(text("idempotency_key", "identifies this run, at most 200 bytes")),
+};
+constexpr Field kSubmitMany[] = {
+    optional(any("dag", "a specification, or the name of a stored DAG, for all runs")),
+    list("runs", "SubmitItem", "1 to 10,000 runs"),
+};
+constexpr Field kSubmittedRun[] = {
+    integer("status",
+            "201: started; 200: an earlier request with the same key started it; else "
+            "the status of the error"),
+    optional(text("id", "id of the run")),
+    optional(object("problem", "Problem", "why it was not started")),
+};
+constexpr Field kSubmittedRuns[] = {
+    integer("started", "runs that this request started"),
+    integer("repeated", "runs that an earlier request started"),
+    integer("refused", "runs that were not started"),
+    list("runs", "SubmittedRun", "in the order of the request"),
+};
 constexpr Field kRunExplanation[] = {
     text("run", "id of the run"),
     one_of("state", words_of<RunState>(), "state of the run"),
@@ -144,6 +167,10 @@ std::span<const Schema> work_schemas() {
       {"RecoveryDetail", "A recovery with a page of its tasks.", kRecoveryDetail, "Recovery"},
       {"SubmitRequest", "A run to submit.", kSubmit},
       {"SubmitNamedRequest", "A run of a stored DAG to submit.", kSubmitNamed},
+      {"SubmitItem", "One of many runs to submit.", kSubmitItem},
+      {"SubmitManyRequest", "Many runs to submit.", kSubmitMany},
+      {"SubmittedRun", "What came of one of many submits.", kSubmittedRun},
+      {"SubmittedRuns", "What came of many submits.", kSubmittedRuns},
   };
   return schemas;
 }

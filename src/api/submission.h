@@ -1,0 +1,33 @@
+#pragma once
+// What submitting one run and submitting many have in common: from what a request says about a DAG
+// to a plan that can run, and from params to what the run keeps.
+//
+// A plan is compiled in the turn of the client, so that a large DAG costs the engine nothing.
+
+#include <string>
+#include <string_view>
+
+#include "api/bodies.h"
+#include "api/call.h"
+#include "base/settings.h"
+#include "base/time.h"
+#include "model/plan.h"
+#include "store/reader.h"
+
+namespace vortex::api {
+
+Expected<PlanPtr> read_plan(std::string_view dag_json, const Settings& settings);
+
+struct NamedDag {
+  PlanPtr plan;  // null: there is none
+  Instant updated_at;
+};
+store::Result<NamedDag> find_named(store::Reader& reader, const std::string& name);
+
+// The DAG of the body: its specification, or the stored one of that name.
+boost::asio::awaitable<Expected<PlanPtr>> plan_for(Call& call, const SubmitBody& body);
+
+// With the defaults of the DAG filled in: a run keeps what it was really given.
+Expected<std::string> checked_params(const DagPlan& plan, const std::string& params);
+
+}  // namespace vortex::api
