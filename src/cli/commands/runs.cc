@@ -14,6 +14,7 @@
 #include "cli/client/act.h"
 #include "cli/client/api_client.h"
 #include "cli/client/submit.h"
+#include "cli/client/submit_many.h"
 #include "cli/commands/commands.h"
 #include "cli/context.h"
 #include "cli/screen/human.h"
@@ -335,6 +336,7 @@ struct RunFlags {
   std::vector<std::string> params;
   std::vector<std::string> labels;
   std::string key;
+  std::string each;
   bool detach = false;
   bool dry_run = false;
   Duration limit;
@@ -357,9 +359,25 @@ ExitCode show_plan(const DagPlan& plan) {
   return ExitCode::kOk;
 }
 
+// Every line gives its own params and labels, and nobody watches thousands of runs.
+ExitCode run_each(const Context& context, const DagPlan& plan, const RunFlags& flags) {
+  const char* other = !flags.params.empty()   ? "-p"
+                      : !flags.labels.empty() ? "--label"
+                      : flags.limit.us > 0    ? "--wait"
+                      : flags.dry_run         ? "--dry-run"
+                                              : nullptr;
+  if (other != nullptr) {
+    complain(fmt::format("{} cannot be combined with --each", other),
+             R"(write params and labels into each line: {"params": {...}, "labels": {...}})");
+    return ExitCode::kUsage;
+  }
+  return submit_many(context, plan, {.each = flags.each, .key = flags.key});
+}
+
 ExitCode run(const Context& context, const RunFlags& flags) {
   const auto plan = load_dag_plan(context, flags.file);
   if (!plan) return plan.error();
+  if (!flags.each.empty()) return run_each(context, **plan, flags);
   auto params = params_from((*plan)->spec, flags.params);
   if (!params) return params.error();
   if (flags.dry_run) return show_plan(**plan);
@@ -399,13 +417,19 @@ void add_run(CommandSpec app, Command& chosen) {
   command.option("-l,--label", flags->labels, "Label of the run, NAME=VALUE; repeat for more");
   command.option("--idempotency-key", flags->key,
                  "Repeating the command with the same key does not start another run");
+  command
+      .option("--each", flags->each,
+              "Start one run for each line of a file of JSON lines and print their ids; each line "
+              "is an object with params, labels and idempotency_key, all optional")
+      .value_name("LINES");
   command.flag("-d,--detach", flags->detach, "Print the run's id without waiting");
   command.flag("--dry-run", flags->dry_run,
                "Check everything and show the plan without submitting");
   command.duration("--wait", flags->limit, "Wait at most this long, then exit 9");
   command.example(
       "vortex run thumbs.yaml -p dir=/srv/photos\n"
-      "vortex run nightly.yaml --detach --idempotency-key nightly-2026-02-22");
+      "vortex run nightly.yaml --detach --idempotency-key nightly-2026-02-22\n"
+      "vortex run sync.yaml --each customers.jsonl");
   command.on_chosen(chosen, [flags](Context& context) { return run(context, *flags); });
 }
 
