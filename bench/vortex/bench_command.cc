@@ -74,6 +74,19 @@ void add_spawn(CommandSpec parent, Command& chosen) {
   spawn.on_chosen(chosen, [options](Context&) { return finish(bench::run_spawn_bench(*options)); });
 }
 
+void add_submit(CommandSpec parent, Command& chosen) {
+  auto options = std::make_shared<bench::SubmitBench>();
+  CommandSpec submit = parent.command(
+      "submit", "Submit runs one by one and many in one call, compared with a bare SQLite loop");
+  submit.option("--runs", options->runs, "Number of runs each way").between(1'000, 1'000'000);
+  submit.option("--connections", options->connections, "Connections that submit one by one")
+      .between(1, 1'000);
+  submit.option("--batch", options->batch, "Runs in one call").between(2, 10'000);
+  submit.example("vortex bench submit --runs 50000 --connections 64");
+  submit.on_chosen(chosen,
+                   [options](Context&) { return finish(bench::run_submit_bench(*options)); });
+}
+
 }  // namespace
 
 void add_bench(CommandSpec app, Command& chosen) {
@@ -85,6 +98,7 @@ void add_bench(CommandSpec app, Command& chosen) {
   add_workers_bench(bench, chosen);
   add_history(bench, chosen);
   add_spawn(bench, chosen);
+  add_submit(bench, chosen);
 }
 
 }  // namespace vortex::cli

@@ -36,6 +36,16 @@ struct SpawnBench {
 // Prints a table and one line of JSON.
 std::expected<void, std::string> run_spawn_bench(const SpawnBench& bench);
 
+// `vortex bench submit`: runs of one task, submitted one by one over many connections and then many
+// in one call, beside a bare loop of the lives of as many tasks.
+
+struct SubmitBench {
+  std::uint64_t runs = 50'000;
+  std::uint32_t connections = 64;
+  std::uint32_t batch = 1'000;
+};
+std::expected<void, std::string> run_submit_bench(const SubmitBench& bench);
+
 // `vortex bench workers` and `vortex bench history`: a controller at rest with many workers, and
 // one with millions of finished tasks behind it. Figures are for people; ratios come from one run.
 
