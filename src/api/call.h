@@ -144,16 +144,19 @@ read_body(Call& call, Read read) {
   co_return *std::move(done);
 }
 
-// The command's answer, when it is of the kind that was wanted.
+// The core's answer, when it is of the kind that was wanted.
+template <class Wanted>
+Expected<Wanted> answer_as(Asked<core::ReplyBody> reply) {
+  if (!reply) return std::unexpected(from_unserved(reply.error()));
+  if (auto* wanted = std::get_if<Wanted>(&*reply)) return std::move(*wanted);
+  if (const auto* refusal = std::get_if<core::Refusal>(&*reply)) {
+    return std::unexpected(from_refusal(*refusal));
+  }
+  return std::unexpected(trouble(Code::kInternal, "an answer of another kind"));
+}
 template <class Wanted>
 boost::asio::awaitable<Expected<Wanted>> ask(Backend& backend, core::Command command) {
-  Asked<core::ReplyBody> reply = co_await backend.ask(std::move(command));
-  if (!reply) co_return std::unexpected(from_unserved(reply.error()));
-  if (auto* wanted = std::get_if<Wanted>(&*reply)) co_return std::move(*wanted);
-  if (const auto* refusal = std::get_if<core::Refusal>(&*reply)) {
-    co_return std::unexpected(from_refusal(*refusal));
-  }
-  co_return std::unexpected(trouble(Code::kInternal, "an answer of another kind"));
+  co_return answer_as<Wanted>(co_await backend.ask(std::move(command)));
 }
 
 // Waiting inside a streamed answer without missing that the other end is gone.

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <fmt/format.h>
 
 #include "api/bodies.h"
@@ -95,7 +94,7 @@ Handled act_on_letter(Call& call, core::Command command) {
   co_return std::unexpected(std::move(done.error()));
 }
 
-constexpr std::size_t kLettersAtOnce = 256;  // commands under way at the same time
+constexpr std::size_t kLettersAtOnce = 1'000;  // then it is seen whether the core still answers
 
 using TaskIds = std::vector<TaskId>;
 
@@ -123,24 +122,20 @@ struct BulkAnswer {
 
 using MakeCommand = core::Command (*)(TaskId);
 
-// All of them at once, so that they share commits.
 boost::asio::awaitable<BulkAnswer> act_on_letters(Backend& backend, MakeCommand make,
                                                   std::span<const TaskId> tasks) {
-  using namespace boost::asio::experimental::awaitable_operators;
-  if (tasks.size() > 1) {
-    const std::size_t half = tasks.size() / 2;
-    auto [out, more] = co_await (act_on_letters(backend, make, tasks.first(half)) &&
-                                 act_on_letters(backend, make, tasks.subspan(half)));
-    out.done += more.done;
-    std::ranges::move(more.refused, std::back_inserter(out.refused));
-    co_return std::move(out);
-  }
+  std::vector<core::Command> commands;
+  commands.reserve(tasks.size());
+  for (const TaskId task : tasks) commands.push_back(make(task));
+  const auto answers = co_await backend.ask_all(std::move(commands));
   BulkAnswer out;
-  auto done = co_await ask<core::Done>(backend, make(tasks.front()));
-  if (done) {
-    ++out.done;
-  } else {
-    out.refused.emplace_back(tasks.front(), std::move(done.error()));
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    auto done = answer_as<core::Done>(answers[i]);
+    if (done) {
+      ++out.done;
+    } else {
+      out.refused.emplace_back(tasks[i], std::move(done.error()));
+    }
   }
   co_return out;
 }

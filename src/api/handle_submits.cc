@@ -115,19 +115,14 @@ void write_refused(JsonWriter& json, const Trouble& wrong, const std::string& re
 
 void write_answer(JsonWriter& json, const Asked<core::ReplyBody>& answer, const Call& call,
                   Counts& counts) {
-  const auto* accepted = answer ? std::get_if<core::RunAccepted>(&*answer) : nullptr;
-  if (accepted != nullptr) {
-    ++(accepted->existed ? counts.repeated : counts.started);
-    json.field("status", std::int64_t{accepted->existed ? 200 : 201});
-    json.field("id", to_text(accepted->run));
-    return;
+  const Expected<core::RunAccepted> accepted = answer_as<core::RunAccepted>(answer);
+  if (!accepted) {
+    ++counts.refused;
+    return write_refused(json, accepted.error(), call.request_id);
   }
-  ++counts.refused;
-  if (!answer) return write_refused(json, from_unserved(answer.error()), call.request_id);
-  const auto* refusal = std::get_if<core::Refusal>(&*answer);
-  const Trouble wrong = refusal != nullptr ? from_refusal(*refusal)
-                                           : trouble(Code::kInternal, "an answer of another kind");
-  write_refused(json, wrong, call.request_id);
+  ++(accepted->existed ? counts.repeated : counts.started);
+  json.field("status", std::int64_t{accepted->existed ? 200 : 201});
+  json.field("id", to_text(accepted->run));
 }
 
 std::string answer_json(const Call& call, const Checked& checked,
