@@ -215,7 +215,7 @@ Complaint complain_of_keys(std::string_view what, const Pairs& pairs) {
 
 Complaint complain_of_retry(const NodeSpec& node) {
   if (!node.retry) return std::nullopt;
-  const auto& [max_retries, backoff, unless_exit] = *node.retry;
+  const auto& [max_retries, backoff, unless_exit, only_exit, on] = *node.retry;
   if (auto c = complain_of_number("the number of retries", max_retries, 0, kRetriesMax)) return c;
   if (auto c = complain_of_enum("backoff kind", backoff.kind, BackoffKind::kExponential)) return c;
   if (auto c = complain_of_delay("retry delay", backoff.delay, kDelayMax)) return c;
@@ -229,6 +229,20 @@ Complaint complain_of_retry(const NodeSpec& node) {
   if (auto c = complain_of_size("exit codes", unless_exit.size(), kListMax)) return c;
   for (const std::int32_t code : unless_exit) {
     if (auto c = complain_of_number("exit code in unless_exit", code, 1, 255)) return c;
+  }
+  if (auto c = complain_of_size("exit codes", only_exit.size(), kListMax)) return c;
+  for (const std::int32_t code : only_exit) {
+    if (auto c = complain_of_number("exit code in only_exit", code, 1, 255)) return c;
+  }
+  if (!only_exit.empty() && !unless_exit.empty()) {
+    return "retry has both only_exit and unless_exit; use only one of them";
+  }
+  if (auto c = complain_of_size("causes in retry.on", on.size(), kListMax)) return c;
+  for (const RetryCause cause : on) {
+    if (auto c = complain_of_enum("cause in retry.on", cause, RetryCause::kStale)) return c;
+  }
+  if (!only_exit.empty() && !on.empty() && std::ranges::find(on, RetryCause::kFailed) == on.end()) {
+    return "retry has only_exit, but 'failed' is missing in retry.on";
   }
   return std::nullopt;
 }

@@ -59,6 +59,10 @@ constexpr std::uint64_t kMapAsFollows = 0xFFFF'FFFF'0000'0001;
 constexpr std::uint64_t kStaleCountsFollow = 0xFFFF'FFFF'0000'0002;
 constexpr std::uint64_t kSecretsFollow = 0xFFFF'FFFF'0000'0003;
 constexpr std::uint64_t kUserFollows = 0xFFFF'FFFF'0000'0004;
+constexpr std::uint64_t kConditionFollows = 0xFFFF'FFFF'0000'0005;
+constexpr std::uint64_t kContinueFollows = 0xFFFF'FFFF'0000'0006;
+constexpr std::uint64_t kOnlyExitFollows = 0xFFFF'FFFF'0000'0007;
+constexpr std::uint64_t kRetryOnFollows = 0xFFFF'FFFF'0000'0008;
 
 class SpecHasher {
  public:
@@ -94,8 +98,10 @@ class SpecHasher {
     all(kind, delay, max_delay, jitter_permille);
   }
   void add(const RetryPolicy& retry) {
-    const auto& [max_retries, backoff, unless_exit] = retry;
+    const auto& [max_retries, backoff, unless_exit, only_exit, on] = retry;
     all(max_retries, backoff, unless_exit);
+    if (!only_exit.empty()) all(kOnlyExitFollows, only_exit);
+    if (!on.empty()) all(kRetryOnFollows, on);
   }
   void add(const Resources& resources) {
     const auto& [cpu_milli, memory_bytes, named] = resources;
@@ -133,14 +139,16 @@ class SpecHasher {
   }
   void add(const NodeSpec& node) {
     const auto& [name, needs, trigger, retry, requirements, priority, exclusive, execution_timeout,
-                 scheduled_timeout, stale_after, stale_counts, map, command, outputs, secrets] =
-        node;
+                 scheduled_timeout, stale_after, stale_counts, map, command, outputs, secrets,
+                 condition, continue_on_error] = node;
     all(name, needs, trigger, retry, requirements, priority, exclusive, execution_timeout,
         scheduled_timeout, stale_after, map, command, outputs);
     if (stale_counts != StaleCounts{}) {  // younger than the first digests
       all(kStaleCountsFollow, stale_counts.progress, stale_counts.output);
     }
     if (!secrets.empty()) all(kSecretsFollow, secrets);  // the same
+    if (!condition.empty()) all(kConditionFollows, condition);
+    if (continue_on_error) add(kContinueFollows);
   }
   void add(const DagSpec& spec) {
     const auto& [name, nodes, barrier_levels, run_timeout, params] = spec;

@@ -36,10 +36,22 @@ struct Backoff {
   std::uint16_t jitter_permille = 200;  // each wait is drawn from [1 - jitter, 1] of the full one
 };
 
+// Which ends of an attempt a retry can be limited to.
+enum class RetryCause : std::uint8_t {
+  kFailed,  // it ended with an exit code
+  kSignal,
+  kOutOfMemory,
+  kCouldNotStart,
+  kTimedOut,
+  kStale,
+};
+
 struct RetryPolicy {
   std::uint16_t max_retries = 3;
   Backoff backoff;
-  std::vector<std::int32_t> unless_exit;  // exit codes that no retry would cure
+  std::vector<std::int32_t> unless_exit;     // exit codes that no retry would cure
+  std::vector<std::int32_t> only_exit = {};  // exit codes that a retry may cure; empty: all
+  std::vector<RetryCause> on = {};           // empty: all
 };
 
 using NamedAmounts = std::vector<std::pair<std::string, std::int64_t>>;  // sorted by name
@@ -117,6 +129,8 @@ struct NodeSpec {
   CommandLine command;
   std::vector<std::string> outputs;
   std::vector<SecretUse> secrets = {};
+  std::string condition = {};      // model/condition.h; empty: none
+  bool continue_on_error = false;  // its failure counts as a success for the run and what needs it
 };
 
 enum class ParamType : std::uint8_t { kString, kNumber, kBoolean, kList, kObject };

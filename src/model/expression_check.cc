@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "model/check.h"
+#include "model/condition.h"
 #include "model/expression.h"
 
 namespace vortex {
@@ -71,6 +72,82 @@ class Scanner {
     if (has_expression_mark(command.workdir)) {
       check_text(node, command.workdir, {"workdir"}, false);
     }
+    if (!node.condition.empty()) check_condition(node);
+  }
+
+  void check_condition(const NodeSpec& node) {
+    auto parsed = parse_condition(node.condition);
+    if (!parsed) return tell(parsed.error());
+    bool fine = true;
+    for (const Condition* read : reads_of(*parsed)) {
+      if (auto words = check_read(node, *read)) {
+        fine = false;
+        fault({"if"}, read->path.offset, *std::move(words));
+      } else if (read->path.root == PathRoot::kOutputs) {
+        const auto from = task_named(read->path.name);
+        out_.uses.push_back({node_, *from, {"if"}, read->path.offset, true});
+      }
+    }
+    if (!fine) return;
+    const auto wrong = find_wrong_type(*parsed, [this](const Path& path) { return type_of(path); });
+    if (wrong) tell(*wrong);
+  }
+
+  void tell(const TemplateFault& wrong) {
+    fault({"if"}, wrong.offset, {wrong.message, wrong.help});
+  }
+
+  std::optional<Words> check_read(const NodeSpec& node, const Condition& read) {
+    const Path& path = read.path;
+    if (path.root == PathRoot::kParam) {
+      if (auto words = check_param(path)) return words;
+      Path whole;
+      whole.name = path.name;
+      const Value::Kind type = type_of(whole);
+      if (path.steps.empty() || type == Value::Kind::kMissing || type == Value::Kind::kList ||
+          type == Value::Kind::kObject) {
+        return std::nullopt;
+      }
+      return Words{fmt::format("param {} is {}; nothing can follow it", in_quotes(path.name),
+                               kind_text(type)),
+                   ""};
+    }
+    if (path.root != PathRoot::kOutputs) {
+      return Words{fmt::format("{} cannot be read in a condition", path.shown),
+                   "a condition is decided once for all tasks of the node, before they are made; "
+                   "use params, outputs of earlier tasks, or succeeded(task)"};
+    }
+    if (!is_ending(read.kind)) return check_outputs(node, path);
+    const auto at = task_named(path.name);
+    if (!at) {
+      return Words{fmt::format("unknown task {}", in_quotes(path.name)),
+                   meant(path.name, others_than(node.name))};
+    }
+    if (*at == node_) return Words{"a task cannot ask how it ended itself", ""};
+    return std::nullopt;
+  }
+
+  // What a param is declared to be; kMissing: not known.
+  Value::Kind type_of(const Path& path) {
+    if (path.root != PathRoot::kParam || !path.steps.empty()) return Value::Kind::kMissing;
+    if (param_types_.empty()) {
+      for (const ParamSpec& param : spec_.params) param_types_.emplace(param.name, param.type);
+    }
+    const auto at = param_types_.find(path.name);
+    if (at == param_types_.end()) return Value::Kind::kMissing;
+    switch (at->second) {
+      case ParamType::kString:
+        return Value::Kind::kText;
+      case ParamType::kNumber:
+        return Value::Kind::kNumber;
+      case ParamType::kBoolean:
+        return Value::Kind::kBoolean;
+      case ParamType::kList:
+        return Value::Kind::kList;
+      case ParamType::kObject:
+        return Value::Kind::kObject;
+    }
+    return Value::Kind::kMissing;
   }
 
   void check_text(const NodeSpec& node, std::string_view text, Member member, bool script) {
@@ -84,7 +161,7 @@ class Scanner {
       if (auto words = check_path(node, *path)) fault(member, path->offset, *std::move(words));
       if (path->root != PathRoot::kOutputs) continue;
       if (const auto from = task_named(path->name)) {
-        out_.uses.push_back({node_, *from, member, path->offset});
+        out_.uses.push_back({node_, *from, member, path->offset, false});
       }
     }
   }
@@ -194,6 +271,7 @@ class Scanner {
   // them.
   std::unordered_map<std::string_view, std::uint32_t> tasks_;
   Names params_;
+  std::unordered_map<std::string_view, ParamType> param_types_;
   std::unordered_map<std::uint32_t, Names> outputs_;  // by task
   ExpressionScan out_;
 };

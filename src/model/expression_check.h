@@ -2,8 +2,8 @@
 // What can be said against the expressions of a DAG before any of them has a value.
 //
 // Faults are found at submit instead of hours later on a worker: syntax, unknown params and tasks,
-// outputs that are not declared, items outside of a map, expressions where a shell would read
-// their values as code. Bounded work whatever the DAG. Pure functions.
+// outputs that are not declared, items outside of a map, conditions of the wrong type, expressions
+// where a shell would read their values as code. Bounded work whatever the DAG. Pure functions.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,18 +16,19 @@ namespace vortex {
 
 struct ExpressionFault {
   std::uint32_t node = 0;           // index into DagSpec::nodes
-  std::vector<std::string> member;  // {"run", "2"}, {"env", "DIR"}, {"workdir"}
+  std::vector<std::string> member;  // {"run", "2"}, {"env", "DIR"}, {"workdir"}, {"if"}
   std::size_t offset = 0;           // in that text
   std::string message;
   std::string help;
 };
 
-// An expression of `node` reads outputs of `from`.
+// An expression or the condition of `node` reads outputs of `from`.
 struct OutputUse {
   std::uint32_t node = 0;
   std::uint32_t from = 0;
   std::vector<std::string> member;
   std::size_t offset = 0;
+  bool by_condition = false;  // which may also ask how `from` ended
 };
 
 struct ExpressionScan {

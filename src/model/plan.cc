@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <expected>
 #include <limits>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -196,12 +198,78 @@ std::expected<void, DagError> link_inputs(DagPlan& plan) {
   if (!scan.faults.empty()) {
     return std::unexpected(to_dag_error(plan.spec, std::move(scan.faults.front())));
   }
-  for (const OutputUse& use : scan.uses) plan.nodes[use.node].inputs.push_back(use.from);
+  for (const OutputUse& use : scan.uses) {
+    if (!use.by_condition) plan.nodes[use.node].inputs.push_back(use.from);
+  }
   for (PlanNode& node : plan.nodes) {
     std::sort(node.inputs.begin(), node.inputs.end());
     node.inputs.erase(std::unique(node.inputs.begin(), node.inputs.end()), node.inputs.end());
   }
   return {};
+}
+
+// ---- Conditions ----
+
+ConditionRead read_of(const NameIndex& names, const Path& path) {
+  ConditionRead read;
+  if (path.root == PathRoot::kParam) {
+    read.steps.emplace_back(path.name);
+  } else {
+    read.node = find_name(names, path.name);
+  }
+  read.steps.insert(read.steps.end(), path.steps.begin(), path.steps.end());
+  return read;
+}
+
+std::size_t count_terms(const Condition& condition) {
+  std::size_t terms = 1;
+  for (const Condition& part : condition.parts) terms += count_terms(part);
+  return terms;
+}
+
+using ReadIndex = std::map<ConditionRead, std::vector<Condition*>>;
+
+void link_condition(DagPlan& plan, std::uint32_t index, const NameIndex& names, ReadIndex& reads) {
+  // It was parsed before, by scan_expressions, and everything in it was found.
+  auto parsed = parse_condition(plan.spec.nodes[index].condition);
+  VX_ASSERT(parsed);
+  const auto linked = std::make_shared<NodeCondition>();
+  linked->condition = *std::move(parsed);
+  plan.bytes += count_terms(linked->condition) * sizeof(Condition);
+  for (Condition* read : reads_of(linked->condition)) {
+    const auto from = find_name(names, read->path.name);
+    if (read->path.root == PathRoot::kOutputs) linked->nodes.push_back(from.value());
+    if (is_ending(read->kind)) {
+      read->reads = from.value();
+    } else {
+      reads[read_of(names, read->path)].push_back(read);
+    }
+  }
+  std::sort(linked->nodes.begin(), linked->nodes.end());
+  linked->nodes.erase(std::unique(linked->nodes.begin(), linked->nodes.end()), linked->nodes.end());
+  for (const std::uint32_t from : linked->nodes) plan.nodes[from].readers.push_back(index);
+  plan.nodes[index].condition = linked;
+}
+
+// Precondition: link_inputs had nothing to say.
+void link_conditions(DagPlan& plan) {
+  const auto has_one = [](const NodeSpec& node) { return !node.condition.empty(); };
+  if (std::none_of(plan.spec.nodes.begin(), plan.spec.nodes.end(), has_one)) return;
+  const NameIndex names = index_names(plan.spec);
+  ReadIndex reads;
+  for (std::uint32_t i = 0; i < plan.nodes.size(); ++i) {
+    if (has_one(plan.spec.nodes[i])) link_condition(plan, i, names, reads);
+  }
+  for (const auto& [read, users] : reads) {
+    const auto number = static_cast<std::uint32_t>(plan.reads.size());
+    for (Condition* user : users) user->reads = number;
+    if (!read.node) {
+      ++plan.param_reads;
+    } else if (PlanNode& node = plan.nodes[*read.node]; node.reads++ == 0) {
+      node.first_read = number;
+    }
+    plan.reads.push_back(read);
+  }
 }
 
 }  // namespace
@@ -234,9 +302,10 @@ std::expected<PlanPtr, DagError> compile(DagSpec spec, const DagLimits& limits) 
     plan->nodes_by_level[plan->nodes[i].level].push_back(i);
   }
   if (auto linked = link_inputs(*plan); !linked) return std::unexpected(std::move(linked).error());
+  link_conditions(*plan);
   const SpecDigest digest = measure(plan->spec);
   plan->digest = digest.value;
-  plan->bytes = digest.bytes;
+  plan->bytes += digest.bytes;
   return plan;
 }
 

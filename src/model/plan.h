@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "model/condition.h"
 #include "model/dag.h"
 
 namespace vortex {
@@ -22,6 +24,18 @@ struct DagLimits {
   std::uint32_t needs_max = 1'000'000;  // edges in all
 };
 
+// A value that some condition reads: a param, or an output of a node.
+struct ConditionRead {
+  std::optional<std::uint32_t> node;  // unset: a param
+  Steps steps;                        // of a param: its name first
+  friend auto operator<=>(const ConditionRead&, const ConditionRead&) = default;
+};
+
+struct NodeCondition {
+  Condition condition;
+  std::vector<std::uint32_t> nodes;  // that it refers to, lowest first; all are needed
+};
+
 struct PlanNode {
   std::uint32_t spec = 0;   // index into DagSpec::nodes
   std::uint32_t level = 0;  // longest way from a node without needs
@@ -31,12 +45,19 @@ struct PlanNode {
   std::vector<std::uint32_t> needed_by;
   // Nodes whose outputs its expressions refer to, lowest first; all are needed, if not directly.
   std::vector<std::uint32_t> inputs;
+  std::shared_ptr<const NodeCondition> condition;  // null: none
+  std::vector<std::uint32_t> readers;              // nodes whose conditions refer to it
+  std::uint32_t first_read = 0;                    // of DagPlan::reads: what these want of it
+  std::uint32_t reads = 0;
 };
 
 struct DagPlan {
   DagSpec spec;
   std::vector<PlanNode> nodes;
   std::vector<std::vector<std::uint32_t>> nodes_by_level;
+  // What all conditions together read, each once: params first, then by node.
+  std::vector<ConditionRead> reads;
+  std::uint32_t param_reads = 0;
   std::uint32_t levels = 0;
   std::uint32_t tasks = 0;
   std::uint64_t digest = 0;  // of everything in the specification
@@ -46,6 +67,8 @@ struct DagPlan {
   std::uint32_t node_of_task(std::uint32_t task_index) const;
   // The item of a map for one of its tasks, as the task sees it; empty for plain nodes.
   std::string map_item(std::uint32_t task_index) const;
+  // Whether the core must know the outputs of this task, because a condition reads them.
+  bool is_read(std::uint32_t task_index) const { return nodes[node_of_task(task_index)].reads > 0; }
 };
 
 // The nodes whose outputs must go with an order of this node; mostly none. Decided by `compile`.

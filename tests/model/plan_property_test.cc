@@ -193,6 +193,8 @@ class Nonsense {
     if (odd())
       n.command = {.argv = texts(), .shell = texts(), .env = {{text(), text()}}, .workdir = text()};
     if (odd()) n.outputs = texts();
+    if (odd()) n.condition = text();
+    if (odd()) n.condition = "succeeded(" + name() + ")";
     return n;
   }
 

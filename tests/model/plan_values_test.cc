@@ -122,6 +122,22 @@ std::vector<Bound> retry_bounds() {
        [](auto& n) { retry(n).unless_exit = {2, 0}; }, "exit code in unless_exit is 0"},
       {"exit_high", [](auto& n) { retry(n).unless_exit = {255}; },
        [](auto& n) { retry(n).unless_exit = {256}; }, "1 to 255"},
+      {"only_exit", [](auto& n) { retry(n).only_exit = {1}; },
+       [](auto& n) { retry(n).only_exit = {256}; }, "exit code in only_exit is 256"},
+      {"both_exits", [](auto& n) { retry(n).only_exit = {1}; },
+       [](auto& n) {
+         retry(n).only_exit = {1};
+         retry(n).unless_exit = {2};
+       },
+       "both only_exit and unless_exit"},
+      {"retry_on", [](auto& n) { retry(n).on = {RetryCause::kStale}; },
+       [](auto& n) { retry(n).on = {static_cast<RetryCause>(6)}; }, "cause in retry.on"},
+      {"only_exit_of_others", [](auto& n) { retry(n).on = {RetryCause::kStale}; },
+       [](auto& n) {
+         retry(n).on = {RetryCause::kStale};
+         retry(n).only_exit = {3};
+       },
+       "'failed' is missing"},
       {"exits", [](auto& n) { retry(n).unless_exit.assign(kListMax, 2); },
        [](auto& n) { retry(n).unless_exit.assign(kListMax + 1, 2); },
        "1001 exit codes are too many"},

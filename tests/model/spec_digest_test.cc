@@ -74,6 +74,9 @@ std::map<std::string, Change> node_changes() {
       {"env name", [](auto&, auto& n) { n.command.env[0].first = "B"; }},
       {"workdir", [](auto&, auto& n) { n.command.workdir = ""; }},
       {"outputs", [](auto&, auto& n) { n.outputs.clear(); }},
+      {"condition", [](auto&, auto& n) { n.condition = "true"; }},
+      {"another condition", [](auto&, auto& n) { n.condition = "false"; }},
+      {"continue_on_error", [](auto&, auto& n) { n.continue_on_error = true; }},
   };
 }
 
@@ -86,6 +89,8 @@ std::map<std::string, Change> policy_changes() {
       {"max_delay", [](auto&, auto& n) { n.retry->backoff.max_delay += micros(1); }},
       {"jitter", [](auto&, auto& n) { ++n.retry->backoff.jitter_permille; }},
       {"unless_exit", [](auto&, auto& n) { n.retry->unless_exit = {2, 2}; }},
+      {"only_exit", [](auto&, auto& n) { n.retry->only_exit = {2}; }},
+      {"retry on", [](auto&, auto& n) { n.retry->on = {RetryCause::kSignal}; }},
       {"queue", [](auto&, auto& n) { n.requirements.queue = "q"; }},
       {"label", [](auto&, auto& n) { n.requirements.labels[0].second = "no"; }},
       {"label name", [](auto&, auto& n) { n.requirements.labels[0].first = "cpu"; }},

@@ -1,0 +1,58 @@
+#pragma once
+// Values out of JSON texts, picked by path and compared without ever rounding a number.
+//
+// For decisions of the core: params and outputs are read once, only what is asked for is kept, and
+// what is too large to be kept says so. Strict, linear in the text, of bounded depth. A list or an
+// object stays the JSON text it was. Pure functions.
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/expression.h"
+
+namespace vortex {
+
+inline constexpr std::size_t kValueBytesMax = 16'384;  // of one picked value, as JSON
+inline constexpr std::size_t kJsonDepthMax = 64;
+
+struct Value {
+  enum class Kind : std::uint8_t {
+    kMissing,
+    kTooLarge,  // more than kValueBytesMax
+    kNull,
+    kBoolean,
+    kNumber,
+    kText,
+    kList,
+    kObject,
+  };
+  Kind kind = Kind::kMissing;
+  std::string text = {};  // a text unescaped, everything else as JSON
+
+  bool is_there() const { return kind != Kind::kMissing && kind != Kind::kNull; }
+  friend bool operator==(const Value&, const Value&) = default;
+};
+
+// "a string", "a list".
+std::string_view kind_text(Value::Kind kind);
+
+using Steps = std::vector<PathStep>;
+
+// The values at these paths, one each. Precondition: sorted, each once. The error says what is
+// wrong with the text; a key that is given twice on a wanted way is wrong as well.
+std::expected<std::vector<Value>, std::string> pick_values(std::string_view json,
+                                                           std::span<const Steps* const> paths);
+
+// The items of a list, or the keys of an object as texts. Precondition: that is its kind.
+std::vector<Value> items_of(const Value& value);
+
+// By the numbers they stand for: 1.0 equals 1e0. Precondition: numbers of JSON.
+std::strong_ordering compare_numbers(std::string_view a, std::string_view b);
+
+}  // namespace vortex
