@@ -285,8 +285,8 @@ class Comparison {
   void compare(const Run& a, const Run& b) {
     const auto& [id, plan, request, state, ending, paused, dirty, created_at, timeout_at, nodes,
                  tasks, level_open, levels_passed, levels_known, nodes_open, gated, stopped_maps,
-                 held, any_failed, changes, made, parked, expanding, sweep_next, sweeping,
-                 in_bulk] = a;
+                 held, any_failed, changes, made, reads, reads_bytes, parked, expanding, sweep_next,
+                 sweeping, in_bulk] = a;
     same("plan", plan->digest, b.plan->digest);
     compare(*request, *b.request);
     same("state", state, b.state);
@@ -303,6 +303,8 @@ class Comparison {
     same("held", held, b.held);
     if (ending == RunEnding::kNone) same("any_failed", any_failed, b.any_failed);
     same("tasks made by state", made, b.made);
+    same("what conditions read is the same", true, reads == b.reads);
+    same("bytes of what conditions read", reads_bytes, b.reads_bytes);
     same("expanding", to_expand(a), to_expand(b));
   }
 

@@ -127,9 +127,17 @@ std::optional<RunImage> Tables::run_image(RunId run) const {
   RunImage image{.run = found->second, .tasks = {}, .data = {}};
   for (auto it = tasks_.lower_bound({run, 0}); it != tasks_.end() && it->first.run == run; ++it) {
     image.tasks.push_back(it->second);
-    if (it->second.state == TaskState::kCompleted) continue;
     const auto data = task_data_.find(it->first);
     if (data == task_data_.end()) continue;
+    if (it->second.state == TaskState::kCompleted) {
+      const DagPlan& plan = *image.run.plan;
+      const bool read = it->first.index < plan.tasks && plan.is_read(it->first.index);
+      if (read && data->second.outputs) {
+        image.data.push_back(
+            {.id = it->first, .epoch = data->second.epoch, .outputs = data->second.outputs});
+      }
+      continue;
+    }
     if (data->second.checkpoint || data->second.uploaded) image.data.push_back(data->second);
   }
   return image;

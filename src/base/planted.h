@@ -44,6 +44,8 @@ enum class PlantedBug : std::uint8_t {
   kBatchHandedOverTwice,
   kStopDropsGathered,
   kSessionNotChecked,
+  kConditionIgnored,
+  kRetryCausesIgnored,
   kCount,
 };
 
@@ -81,6 +83,8 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(PlantedBu
         "batch handed over twice",
         "stop drops what was gathered",
         "session not checked",
+        "condition not asked",
+        "retry causes ignored",
     };
 
 #ifdef VX_PLANTED_BUGS

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/assert.h"
 #include "base/planted.h"
@@ -32,10 +33,37 @@ void write_attempt(Context& cx, const Task& task, const Grant& grant, const Atte
   row.message = end.message;
 }
 
+template <class T>
+bool has(const std::vector<T>& list, T wanted) {
+  return std::ranges::find(list, wanted) != list.end();
+}
+
 bool exit_is_final(const RetryPolicy& policy, const AttemptEnd& end) {
   return end.verdict == Verdict::kExitCode &&
-         std::find(policy.unless_exit.begin(), policy.unless_exit.end(), end.code) !=
-             policy.unless_exit.end();
+         (has(policy.unless_exit, end.code) ||
+          (!policy.only_exit.empty() && !has(policy.only_exit, end.code)));
+}
+
+RetryCause cause_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kSignal:
+      return RetryCause::kSignal;
+    case Verdict::kOutOfMemory:
+      return RetryCause::kOutOfMemory;
+    case Verdict::kCouldNotStart:
+      return RetryCause::kCouldNotStart;
+    case Verdict::kExecutionTimeout:
+      return RetryCause::kTimedOut;
+    case Verdict::kStale:
+      return RetryCause::kStale;
+    default:
+      return RetryCause::kFailed;
+  }
+}
+
+bool cause_is_final(const RetryPolicy& policy, const AttemptEnd& end) {
+  if (planted(PlantedBug::kRetryCausesIgnored)) return false;
+  return !policy.on.empty() && !has(policy.on, cause_of(end.verdict));
 }
 
 // A command that is not there, or may not be run, will not be there for the next try either; who
@@ -48,8 +76,9 @@ Next after_failure(Context& cx, Task& task, const AttemptEnd& end) {
   const NodeSpec& spec = cx.spec_of(task);
   const RetryPolicy& retry = retry_policy(cx.state.policy, spec);
   ++task.counters.failures;
-  if (exit_is_final(retry, end) || start_is_final(spec, end))
+  if (exit_is_final(retry, end) || cause_is_final(retry, end) || start_is_final(spec, end)) {
     return {Next::Kind::kDead, DeathReason::kNotRetryable, {}};
+  }
   const std::uint32_t allowed =
       retry.max_retries + (planted(PlantedBug::kOneRetryTooMany) ? 1u : 0u);
   if (task.counters.failures > allowed) {
@@ -59,9 +88,10 @@ Next after_failure(Context& cx, Task& task, const AttemptEnd& end) {
       Next::Kind::kAgain, {}, backoff_delay(retry.backoff, task.counters.failures, cx.state.rng)};
 }
 
-Next after_stall(Context& cx, Task& task) {
+Next after_stall(Context& cx, Task& task, const AttemptEnd& end) {
   const RetryPolicy& retry = retry_policy(cx.state.policy, cx.spec_of(task));
   ++task.counters.stalls;
+  if (cause_is_final(retry, end)) return {Next::Kind::kDead, DeathReason::kNotRetryable, {}};
   if (task.counters.stalls > retry.max_retries) {
     return {Next::Kind::kDead, DeathReason::kStallLimit, {}};
   }
@@ -111,7 +141,7 @@ Next decide(Context& cx, Task& task, const AttemptEnd& end) {
       if (planted(PlantedBug::kCrashCountedAsFailure)) return after_failure(cx, task, end);
       return after_crash(cx, task);
     case Blame::kStall:
-      return after_stall(cx, task);
+      return after_stall(cx, task, end);
     case Blame::kNeverStarted:
       return after_never_started(cx, task);
     case Blame::kReturned:
@@ -283,6 +313,11 @@ void end_attempt(Context& cx, TaskIx ix, const AttemptEnd& original) {
     case Next::Kind::kAgain:
       return queue_again(cx, ix, grant.worker, end, next.delay);
   }
+}
+
+void die_undecided(Context& cx, TaskIx ix, std::string message) {
+  cx.task(ix).notes_for_writing().error = message;
+  die(cx, ix, DeathReason::kConditionError, std::move(message));
 }
 
 void die_in_queue(Context& cx, TaskIx ix, DeathReason reason, std::string message) {

@@ -46,8 +46,10 @@ Explanation why_waiting(const Run& run, std::uint32_t index) {
                    {"level " + std::to_string(run.plan->nodes[index].level) + ", " +
                     count_text(run.levels_passed, "level") + " complete"});
   }
+  std::vector<std::string> details = how_needs_stand(run, index);
+  for (std::string& open : condition_waits_for(run, index)) details.push_back(std::move(open));
   return because(WaitReason::kNeedsOpen, "the tasks it needs end as its trigger rule requires",
-                 how_needs_stand(run, index));
+                 std::move(details));
 }
 
 Explanation why_held(Context& cx, TaskIx ix) {
@@ -79,6 +81,10 @@ Explanation why_skipped(const Run& run, std::uint32_t node) {
     return because(WaitReason::kFinal, "a failed item of its map is retried",
                    {"its map stopped after too many failures"});
   }
+  if (judge_node(run, node) == RuleSays::kSkip) {
+    return because(WaitReason::kFinal, "a failed task that its condition refers to is retried",
+                   {why_condition(run, node)});
+  }
   return because(WaitReason::kFinal, "a failed task that it needs is retried and completes",
                  how_needs_stand(run, node));
 }
@@ -86,6 +92,7 @@ Explanation why_skipped(const Run& run, std::uint32_t node) {
 Explanation why_unmade(const Run& run, std::uint32_t index) {
   const std::uint32_t node = run.plan->node_of_task(index);
   if (run.nodes[node].phase == NodePhase::kDone) {
+    if (judge_node(run, node) == RuleSays::kSkip) return why_skipped(run, node);
     return because(WaitReason::kFinal,
                    "never: it was not created, because its map or run ended first");
   }
@@ -119,7 +126,8 @@ Explanation explain(State& state, TaskId id, Instant now) {
   if (std::holds_alternative<Final>(task.phase)) {
     out = because(WaitReason::kFinal, "an operator retries it");
     if (task.state() == TaskState::kSkipped) out = why_skipped(run, task.node);
-    if (task.notes && !task.notes->error.empty()) out.details.push_back(task.notes->error);
+    const bool told = task.state() == TaskState::kSkipped;  // why_skipped says it
+    if (!told && task.notes && !task.notes->error.empty()) out.details.push_back(task.notes->error);
   }
   if (run.ending != RunEnding::kNone) out.details.emplace_back("its run is being cancelled");
   out.state = task.state();

@@ -268,6 +268,7 @@ RunIx restore_run(Context& cx, const RunImage& image) {
   Run& run = cx.run(ix);
   run.request = row.request;
   book_run(cx.state, run);
+  read_params(cx.state, run);
   run.ending = row.ending;
   run.paused = row.paused;
   run.created_at = row.created_at;
@@ -281,6 +282,8 @@ RunIx restore_run(Context& cx, const RunImage& image) {
     Task& task = cx.task(run.tasks[data.id.index]);
     if (data.checkpoint) task.notes_for_writing().checkpoint = *data.checkpoint;
     if (data.uploaded) task.notes_for_writing().uploaded = *data.uploaded;
+    const bool completed = task.state() == TaskState::kCompleted;
+    if (data.outputs && completed) read_outputs(cx.state, run, task.node, *data.outputs);
   }
   restore_places(cx, run);
   run.stopped_maps = row.stopped;

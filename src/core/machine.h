@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/command.h"
 #include "core/context.h"
@@ -31,6 +33,9 @@ RunIx open_run(State& state, RunId id, PlanPtr plan);
 // Counts a live run, whose request is known, among what live runs take up.
 void book_run(State& state, const Run& run);
 
+// The same for what its conditions have read.
+void book_reads(State& state, Run& run, std::uint64_t bytes);
+
 // Frees everything that the runs that ended in this step held in memory. Their rows must have been
 // made before.
 void close_ended_runs(Context& cx);
@@ -44,13 +49,44 @@ void close_ended_runs(Context& cx);
 void finish_task(Context& cx, TaskIx ix, TaskEvent event, TaskState outcome);
 
 // What the trigger rule says of a node, by how its needs have ended so far.
-enum class RuleSays : std::uint8_t { kWait, kStart, kNever };
+enum class RuleSays : std::uint8_t {
+  kWait,
+  kStart,
+  kNever,
+  kSkip,  // its condition is false
+  kFail,  // its condition cannot be evaluated
+};
 RuleSays judge_rule(TriggerRule rule, std::uint32_t needs, const NodeRun& node);
 
-// Looks at a pending node and starts it, gates it, skips it or leaves it.
+// Conditions: decided when the trigger rule is met and everything they refer to has ended.
+//
+// What they read is kept from the params and from the reports that complete tasks, until the run is
+// closed: an operator's retry may have them decided once more. A decision is a function of what is
+// in the rows, so every controller comes to the same one.
+
+// Keeps what the conditions of the run read of its params. Precondition: its request is known.
+void read_params(State& state, Run& run);
+// Keeps what conditions read of the outputs with which the only task of the node completed.
+void read_outputs(State& state, Run& run, std::uint32_t node, std::string_view outputs);
+
+// The trigger rule and, once that is met, the condition.
+RuleSays judge_node(const Run& run, std::uint32_t node);
+
+// Why the condition keeps the node from starting; empty: it does not.
+std::string why_condition(const Run& run, std::uint32_t node);
+// What has to end before the condition can be decided, for people.
+std::vector<std::string> condition_waits_for(const Run& run, std::uint32_t node);
+
+// Looks at a pending node and starts it, gates it, skips it, fails it or leaves it.
 void consider_node(Context& cx, RunIx run, std::uint32_t node);
 
 // A run with such a node did not do all it was asked to, so it does not end Completed.
+// A failure that the node is allowed counts as a success, here and for what needs it; a cancel is
+// no failure.
+constexpr NodeOutcome counted_as(const NodeSpec& spec, NodeOutcome outcome) {
+  const bool borne = spec.continue_on_error && outcome == NodeOutcome::kFailed;
+  return borne ? NodeOutcome::kSuccess : outcome;
+}
 constexpr bool spoils_run(NodeOutcome outcome) {
   return outcome == NodeOutcome::kFailed || outcome == NodeOutcome::kCancelled;
 }
@@ -236,6 +272,8 @@ bool is_unwanted(Context& cx, const Task& task);
 
 // A Queued task that cannot be waited for any longer.
 void die_in_queue(Context& cx, TaskIx ix, DeathReason reason, std::string message);
+// The same for one that waits, whose condition cannot be evaluated.
+void die_undecided(Context& cx, TaskIx ix, std::string message);
 
 // How long after its n-th failure a task waits: fixed, linear or exponential, capped, with jitter.
 Duration backoff_delay(const Backoff& backoff, std::uint32_t failures, Rng& rng);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,8 @@ NodeOutcome outcome_of(const Run& run, std::uint32_t index) {
   const std::uint32_t tasks = run.plan->nodes[index].tasks;
   const auto& map = run.plan->node_spec(index).map;
   const std::uint32_t tolerated = map ? map->max_failures.value_or(0) : 0;
-  if (node.failed > tolerated) return NodeOutcome::kFailed;
+  // A map whose condition could not be evaluated stopped at its first item.
+  if (node.failed > tolerated || (node.stopped && node.failed > 0)) return NodeOutcome::kFailed;
   if (node.cancelled > 0 || run.ending != RunEnding::kNone) {
     // Cancelled, unless everything had already come to its end by itself.
     if (node.cancelled > 0 || node.created < tasks) return NodeOutcome::kCancelled;
@@ -46,6 +48,39 @@ void skip_node(Context& cx, RunIx run_ix, std::uint32_t index) {
   finish_task(cx, ix, TaskEvent::kSkipped, TaskState::kSkipped);
 }
 
+// The reason goes into the row of the task; a map has none then, so the log has it as well.
+void skip_by_condition(Context& cx, RunIx run_ix, std::uint32_t index) {
+  Run& run = cx.run(run_ix);
+  const TaskIx ix = run.tasks[run.plan->nodes[index].first_task];
+  const NodeSpec& spec = run.plan->node_spec(index);
+  const std::string why = why_condition(run, index);
+  if (run.nodes[index].created > 0) cx.task(ix).notes_for_writing().error = why;
+  if (run.nodes[index].created > 0 || spec.map) {
+    cx.event(EventKind::kTaskSkipped, {.worker = {}, .task = ix, .run = run_ix},
+             {{"name", spec.name}, {"reason", why}});
+  }
+  REACHED("core: node skipped by its condition");
+  skip_node(cx, run_ix, index);
+}
+
+// Its first task fails and says why. Of a map no other item is made.
+void fail_by_condition(Context& cx, RunIx run_ix, std::uint32_t index) {
+  Run& run = cx.run(run_ix);
+  NodeRun& node = run.nodes[index];
+  const PlanNode& plan = run.plan->nodes[index];
+  const bool made = node.created > 0;
+  const TaskIx ix =
+      made ? run.tasks[plan.first_task] : make_task(cx, run_ix, index, plan.first_task);
+  node.phase = NodePhase::kActive;
+  if (run.plan->node_spec(index).map) {
+    node.stopped = true;
+    run.stopped_maps.push_back(index);
+    cx.touch(run_ix);
+  }
+  REACHED("core: condition could not be evaluated");
+  die_undecided(cx, ix, why_condition(run, index));
+}
+
 void start_node(Context& cx, RunIx run_ix, std::uint32_t index) {
   Run& run = cx.run(run_ix);
   NodeRun& node = run.nodes[index];
@@ -66,11 +101,15 @@ void on_node_ended(Context& cx, RunIx run_ix, std::uint32_t index) {
   if (!node_really_complete(cx, run_ix, index)) return;
   node.phase = NodePhase::kDone;
   node.outcome = outcome_of(run, index);
-  if (spoils_run(node.outcome)) run.any_failed = true;
+  const NodeOutcome counted = counted_as(run.plan->node_spec(index), node.outcome);
+  if (spoils_run(counted)) run.any_failed = true;
   --run.nodes_open;
   for (const std::uint32_t later : run.plan->nodes[index].needed_by) {
-    count_need(run.nodes[later], node.outcome);
+    count_need(run.nodes[later], counted);
     consider_node(cx, run_ix, later);
+  }
+  for (const std::uint32_t reader : run.plan->nodes[index].readers) {
+    consider_node(cx, run_ix, reader);
   }
   on_level_progress(cx, run_ix, run.plan->nodes[index].level);
   if (run.nodes_open == 0) cx.runs_ended.push_back(run_ix);
@@ -129,14 +168,16 @@ void consider_node(Context& cx, RunIx run_ix, std::uint32_t index) {
   Run& run = cx.run(run_ix);
   NodeRun& node = run.nodes[index];
   if (node.phase != NodePhase::kPending || node.stopped || run.ending != RunEnding::kNone) return;
-  const NodeSpec& spec = run.plan->node_spec(index);
-  const auto needs = static_cast<std::uint32_t>(run.plan->nodes[index].needs.size());
-  switch (judge_rule(spec.trigger, needs, node)) {
+  switch (judge_node(run, index)) {
     case RuleSays::kWait:
       return;
     case RuleSays::kNever:
       REACHED("core: node skipped because its needs cannot be met");
       return skip_node(cx, run_ix, index);
+    case RuleSays::kSkip:
+      return skip_by_condition(cx, run_ix, index);
+    case RuleSays::kFail:
+      return fail_by_condition(cx, run_ix, index);
     case RuleSays::kStart:
       break;
   }

@@ -100,16 +100,22 @@ void reopen_node(Run& run, std::uint32_t index) {
   // What already runs on higher levels is not called back; what has not started waits again.
   run.levels_passed = std::min(run.levels_passed, level);
   run.levels_known = run.levels_passed;  // when it completes once more, that is told once more
+  for (const std::uint32_t reader : run.plan->nodes[index].readers) {
+    if (run.nodes[reader].phase == NodePhase::kGated) {
+      run.nodes[reader].phase = NodePhase::kPending;
+    }
+  }
+  const NodeOutcome counted = counted_as(run.plan->node_spec(index), node.outcome);
   for (const std::uint32_t later : run.plan->nodes[index].needed_by) {
     NodeRun& next = run.nodes[later];
     // What its needs said is open again: it is judged anew when this one ends.
     if (next.phase == NodePhase::kGated) next.phase = NodePhase::kPending;
     --next.needs_done;
-    if (node.outcome == NodeOutcome::kSuccess) --next.needs_ok;
-    if (node.outcome == NodeOutcome::kFailed || node.outcome == NodeOutcome::kCancelled) {
+    if (counted == NodeOutcome::kSuccess) --next.needs_ok;
+    if (counted == NodeOutcome::kFailed || counted == NodeOutcome::kCancelled) {
       --next.needs_failed;
     }
-    if (node.outcome == NodeOutcome::kSkipped) --next.needs_skipped;
+    if (counted == NodeOutcome::kSkipped) --next.needs_skipped;
   }
   node.phase = NodePhase::kActive;
 }
@@ -120,32 +126,39 @@ void unskip_tasks(Context& cx, Run& run, std::uint32_t index) {
   node.phase = NodePhase::kPending;
   if (node.created == 0) return;
   const TaskIx ix = run.tasks[run.plan->nodes[index].first_task];
+  if (TaskNotes* notes = cx.task(ix).notes.get()) notes->error.clear();  // why it was skipped
   move_task(cx, ix, TaskEvent::kUnskipped, Waiting{});
   --node.finals;
   --node.skipped;
 }
 
-// Whether the node may still start, as its needs stand now.
-bool has_hope(const Run& run, std::uint32_t index) {
-  const auto needs = static_cast<std::uint32_t>(run.plan->nodes[index].needs.size());
-  return judge_rule(run.plan->node_spec(index).trigger, needs, run.nodes[index]) !=
-         RuleSays::kNever;
+bool is_skipped(const Run& run, std::uint32_t index) {
+  const NodeRun& node = run.nodes[index];
+  return node.phase == NodePhase::kDone && node.outcome == NodeOutcome::kSkipped;
 }
 
-// Everything that was skipped, directly or further down, waits for its needs again; not what other
-// ends rule out as well. A node below is looked at once more with each of its needs that opens.
+// Whether the node may still start, as its needs and its condition stand now.
+bool has_hope(const Run& run, std::uint32_t index) {
+  const RuleSays says = judge_node(run, index);
+  return says != RuleSays::kNever && says != RuleSays::kSkip;
+}
+
+// Everything that was skipped, directly or further down, waits for its needs again, and so does
+// what was skipped by a condition that is to be decided anew; not what other ends rule out as well.
+// A node below is looked at once more with each of its needs that opens.
 void unskip_below(Context& cx, Run& run, std::uint32_t from) {
   std::vector<std::uint32_t> open{from};
   while (!open.empty()) {
     const std::uint32_t index = open.back();
     open.pop_back();
-    for (const std::uint32_t later : run.plan->nodes[index].needed_by) {
-      NodeRun const& next = run.nodes[later];
-      const bool skipped = next.phase == NodePhase::kDone && next.outcome == NodeOutcome::kSkipped;
-      if (!skipped || !has_hope(run, later)) continue;
-      reopen_node(run, later);
-      unskip_tasks(cx, run, later);
-      open.push_back(later);
+    const PlanNode& plan = run.plan->nodes[index];
+    for (const auto* list : {&plan.needed_by, &plan.readers}) {
+      for (const std::uint32_t later : *list) {
+        if (!is_skipped(run, later) || !has_hope(run, later)) continue;
+        reopen_node(run, later);
+        unskip_tasks(cx, run, later);
+        open.push_back(later);
+      }
     }
   }
 }
@@ -167,8 +180,10 @@ void judge_unmade_anew(Context& cx, RunIx ix) {
 }
 
 bool still_failed(const Run& run) {
-  for (const NodeRun& node : run.nodes) {
-    if (node.phase == NodePhase::kDone && spoils_run(node.outcome)) return true;
+  for (std::uint32_t i = 0; i < run.nodes.size(); ++i) {
+    const NodeRun& node = run.nodes[i];
+    const NodeOutcome counted = counted_as(run.plan->node_spec(i), node.outcome);
+    if (node.phase == NodePhase::kDone && spoils_run(counted)) return true;
   }
   return false;
 }

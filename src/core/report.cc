@@ -119,6 +119,7 @@ class Apply {
     if (!completed.outputs.empty() && !is_unwanted(cx_, task)) {
       cx_.fx.rows.task_data.push_back(
           {.id = cx_.id_of(task), .epoch = task.epoch, .outputs = completed.outputs});
+      read_outputs(cx_.state, cx_.run_of(task), task.node, completed.outputs);
     }
     end_attempt(cx_, ix_, ended(Verdict::kCompleted, Blame::kNone));
   }

@@ -69,7 +69,8 @@ void subtract_from(Taken& sum, const Taken& one) {
 }
 
 void unbook_run(State& state, const Run& run) {
-  const Taken one = share_of(*run.plan, request_of(run).params);
+  Taken one = share_of(*run.plan, request_of(run).params);
+  one.bytes += run.reads_bytes;
   subtract_from(state.taken, one);
   const auto by = state.taken_by.find(request_of(run).submitted_by);
   VX_ASSERT(by != state.taken_by.end());
@@ -141,6 +142,7 @@ RunIx open_run(State& state, RunId id, PlanPtr plan) {
   run.plan = std::move(plan);
   run.nodes.resize(run.plan->nodes.size());
   run.tasks.resize(run.plan->tasks);
+  run.reads.resize(run.plan->reads.size());
   run.level_open.resize(run.plan->levels, 0);
   run.nodes_open = static_cast<std::uint32_t>(run.nodes.size());
   for (std::uint32_t node = 0; node < run.nodes.size(); ++node) {
@@ -154,6 +156,12 @@ void book_run(State& state, const Run& run) {
   const Taken one = share_of(*run.plan, request_of(run).params);
   add_to(state.taken, one);
   add_to(state.taken_by[request_of(run).submitted_by], one);
+}
+
+void book_reads(State& state, Run& run, std::uint64_t bytes) {
+  run.reads_bytes += bytes;
+  state.taken.bytes += bytes;
+  state.taken_by[request_of(run).submitted_by].bytes += bytes;
 }
 
 void close_ended_runs(Context& cx) {
@@ -189,6 +197,7 @@ void on_submit(Context& cx, const SubmitRun& command) {
   run.request = std::make_shared<const RunRequest>(RunRequest{
       command.labels, command.params, command.idempotency_key, digest, command.submitted_by});
   book_run(cx.state, run);
+  read_params(cx.state, run);
   if (!command.idempotency_key.empty()) cx.state.keys[command.idempotency_key] = {id, digest};
   cx.touch(ix);
   cx.event(EventKind::kRunSubmitted, {.worker = {}, .task = {}, .run = ix},

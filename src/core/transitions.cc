@@ -24,7 +24,7 @@ std::optional<TaskState> next_state(TaskState from, TaskEvent event) {
     case TaskEvent::kCompleted:
       return only_from(from == S::kRunning, S::kCompleted);
     case TaskEvent::kFailed:
-      return only_from(from == S::kQueued || is_held(from), S::kFailed);
+      return only_from(!is_final(from), S::kFailed);
     case TaskEvent::kCancelled:
       return only_from(!is_final(from), S::kCancelled);
     case TaskEvent::kSkipped:

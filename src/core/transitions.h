@@ -6,12 +6,13 @@
 //      |            ^  ^          |             |
 //      |            |  +----4-----+------4------+   (retry, release, reclaim: a new epoch)
 //      |            |
-//      |            +--- 9 --- Failed       6 Queued, Scheduled, Running -> Failed
+//      |            +--- 9 --- Failed       6 Waiting, Queued, Scheduled, Running -> Failed
 //      +--- 8 ---> Skipped --10--> Waiting  7 Waiting, Queued, Scheduled, Running -> Cancelled
 //                                           8 also from Queued, when a map stops early
 //
 //   1 needs met   2 granted to a worker   3 start reported   4 taken back   5 result accepted
-//   6 no try left 7 cancelled             8 cannot or need not run
+//   6 no try left, or a condition that cannot be evaluated (the only way from Waiting)
+//   7 cancelled   8 cannot or need not run
 //   9, 10 only by an operator's retry, which is logged
 
 #include <cstdint>

@@ -77,6 +77,7 @@ enum class EventKind : std::uint8_t {
   kWorkerCordonWithheld,
   kSecretChanged,
   kSecretUsed,
+  kTaskSkipped,
 };
 template <>
 inline constexpr auto kWords<EventKind> = words<EventKind>({
@@ -139,6 +140,7 @@ inline constexpr auto kWords<EventKind> = words<EventKind>({
     {EventKind::kWorkerCordonWithheld, "worker_cordon_withheld"},
     {EventKind::kSecretChanged, "secret_changed"},
     {EventKind::kSecretUsed, "secret_used"},
+    {EventKind::kTaskSkipped, "task_skipped"},
 });
 
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };

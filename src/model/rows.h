@@ -221,7 +221,8 @@ struct KeyRow {
 struct RunImage {
   RunRow run;
   std::vector<TaskRow> tasks;
-  std::vector<TaskDataRow> data;  // checkpoints of unfinished tasks
+  // Checkpoints of unfinished tasks, and outputs of completed ones that conditions read.
+  std::vector<TaskDataRow> data;
 };
 
 // A row that cannot be read, or that others need and that is not there. What depends on it is set

@@ -149,7 +149,8 @@ enum class DeathReason : std::uint8_t {
   kStallLimit,
   kNeverStarted,
   kWorkerQueueExpired,
-  kReleaseLimit,  // workers that go on working handed it back or dropped it too often
+  kReleaseLimit,    // workers that go on working handed it back or dropped it too often
+  kConditionError,  // its condition could not be evaluated
 };
 template <>
 inline constexpr auto kWords<DeathReason> = words<DeathReason>({
@@ -160,6 +161,7 @@ inline constexpr auto kWords<DeathReason> = words<DeathReason>({
     {DeathReason::kNeverStarted, "never_started"},
     {DeathReason::kWorkerQueueExpired, "worker_queue_expired"},
     {DeathReason::kReleaseLimit, "release_limit"},
+    {DeathReason::kConditionError, "condition_error"},
 });
 
 // Why the worker of a task was asked to stop it.

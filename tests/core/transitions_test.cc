@@ -22,7 +22,7 @@ constexpr auto K = TaskState::kSkipped;
 // clang-format off
 constexpr std::array<std::array<TaskState, kTaskEvents>, kTaskStates> kTable{{
     // met  grant start back  done  fail  cancl skip  reviv unskip
-    {  Q,   kNo,  kNo,  kNo,  kNo,  kNo,  X,    K,    kNo,  kNo },  // Waiting
+    {  Q,   kNo,  kNo,  kNo,  kNo,  F,    X,    K,    kNo,  kNo },  // Waiting
     {  kNo, S,    kNo,  kNo,  kNo,  F,    X,    K,    kNo,  kNo },  // Queued
     {  kNo, kNo,  R,    Q,    kNo,  F,    X,    kNo,  kNo,  kNo },  // Scheduled
     {  kNo, kNo,  kNo,  Q,    C,    F,    X,    kNo,  kNo,  kNo },  // Running

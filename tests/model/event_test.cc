@@ -67,7 +67,8 @@ TEST(Event, NamesAreNeverChanged) {
                                                           "worker_probation",
                                                           "worker_cordon_withheld",
                                                           "secret_changed",
-                                                          "secret_used"}));
+                                                          "secret_used",
+                                                          "task_skipped"}));
 }
 
 TEST(Event, NamesAreDistinctAndInSnakeCase) {

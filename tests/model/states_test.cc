@@ -41,7 +41,7 @@ TEST(States, TextsOfVerdictsEvidenceAndReasonsAreWords) {
                                          "silence", "reconciler"}));
   EXPECT_EQ(texts_of<DeathReason>(),
             (Texts{"retries_exhausted", "not_retryable", "crash_limit", "stall_limit",
-                   "never_started", "worker_queue_expired", "release_limit"}));
+                   "never_started", "worker_queue_expired", "release_limit", "condition_error"}));
 }
 
 TEST(States, TextsOfStopsEndingsLettersAndRolesAreWords) {

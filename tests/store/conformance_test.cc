@@ -100,6 +100,31 @@ TEST_P(StoreTest, ImageHoldsLiveRunsWholeAndOnePlanPerDefinition) {
   EXPECT_EQ(read->dead_letters.size(), 1U);
 }
 
+TEST_P(StoreTest, ImageHoldsTheOutputsThatConditionsReadAndNoOthers) {
+  DagSpec spec{.name = "decides", .nodes = {}};
+  for (const char* name : {"a", "b", "c", "d"}) spec.nodes.push_back({.name = name, .needs = {}});
+  spec.nodes[3].needs = {"a", "b", "c"};
+  spec.nodes[3].condition = "tasks.a.outputs.n > tasks.c.outputs.n";
+  const RunRow run = run_row(1, compile(spec, {}).value());
+  put_run(run);
+  Commit made = commit();
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    made.rows.task_data.push_back(
+        {.id = task_id(1, i), .epoch = {1}, .checkpoint = "half way", .outputs = R"({"n":1})"});
+    if (i < 2) made.rows.tasks.push_back(task_row(run, i, TaskState::kCompleted));
+  }
+  put(made);
+  bed.reopen();
+  const auto read = bed.writer().image();
+  ASSERT_TRUE(read) << read.error().detail;
+  std::vector<std::string> outputs;
+  for (const TaskDataRow& row : read->runs[0].data) {
+    if (row.outputs) outputs.push_back(to_text(row.id) + " " + *row.outputs);
+    EXPECT_NE(row.outputs.has_value(), row.checkpoint.has_value());
+  }
+  EXPECT_EQ(outputs, std::vector<std::string>{"r1-L0-0 {\"n\":1}"});
+}
+
 TEST_P(StoreTest, FinishedRunLeavesTheImageAndCanComeBack) {
   const RunRow run = run_row(1, sample_plan("thumbs"), "key-1");
   put_run(run);

@@ -17,6 +17,7 @@
 #include "model/plan.h"
 #include "model/rows.h"
 #include "model/states.h"
+#include "model/value.h"
 
 namespace vortex::core {
 
@@ -70,7 +71,9 @@ struct Run {
   bool any_failed = false;
   std::uint64_t changes = 0;  // grows with every change that a check in parts could trip over
   TaskCounts made{};          // tasks that have been made, by state
-  TaskList parked;            // ready tasks that wait for a resume
+  std::vector<Value> reads;   // what conditions read, by DagPlan::reads; missing: not known
+  std::uint64_t reads_bytes = 0;
+  TaskList parked;  // ready tasks that wait for a resume
 
   // Bulk work, done in slices: nodes whose tasks are still being made, and the sweep over all
   // tasks after a cancel, pause or resume.

@@ -39,6 +39,7 @@ Result<void> load_all(Statement& statement, std::vector<Row>& into,
 constexpr std::uint64_t kEpochJump = 1'000'000;
 
 constexpr std::int64_t kTaskSlice = 65'536;
+constexpr std::uint32_t kOutputsGap = 16;
 
 KeyRow take_key(Rows& rows) {
   KeyRow row;
@@ -58,6 +59,7 @@ ImageLoad::ImageLoad(Session& db, Known& known)
       odd_runs_(db.prepare("odd_runs")),
       tasks_(db.prepare("tasks_of_run")),
       checkpoints_(db.prepare("checkpoints_of_run")),
+      outputs_(db.prepare("outputs_of_tasks")),
       counters_(db.prepare("read_counters")),
       workers_(db.prepare("all_workers")),
       machines_(db.prepare("all_machines")),
@@ -223,6 +225,36 @@ Result<void> ImageLoad::fill(RunImage& image, std::uint64_t digest, Damaged& dam
     }
   }
   if (data.failed()) return std::unexpected(data.error());
+  return fill_outputs(image, damaged);
+}
+
+// Neighbours are asked for together; those in a gap of a few tasks between them are left out.
+Result<void> ImageLoad::fill_outputs(RunImage& image, Damaged& damaged) {
+  const DagPlan& plan = *image.run.plan;
+  if (plan.reads.size() == plan.param_reads) return {};
+  const std::int64_t base = keys_of(image.run.id).first;
+  for (std::uint32_t first = 0; first < plan.nodes.size();) {
+    if (plan.nodes[first++].reads == 0) continue;
+    std::uint32_t last = first - 1;
+    const std::uint32_t begin = plan.nodes[last].first_task;
+    for (; first < plan.nodes.size(); ++first) {
+      if (plan.nodes[first].first_task > plan.nodes[last].first_task + kOutputsGap) break;
+      if (plan.nodes[first].reads > 0) last = first;
+    }
+    outputs_.start().number(base + begin).number(base + plan.nodes[last].first_task + 1);
+    Rows rows(outputs_);
+    while (rows.next()) {
+      TaskDataRow row = take_row_of_task<TaskDataRow>(rows);
+      if (const auto damage = rows.take_damage()) {
+        damaged.push_back(named(*damage, to_text(row.id), image.run.id));
+      } else if (row.id.index < plan.tasks && plan.is_read(row.id.index)) {
+        row.checkpoint.reset();
+        row.uploaded.reset();
+        image.data.push_back(std::move(row));
+      }
+    }
+    if (rows.failed()) return std::unexpected(rows.error());
+  }
   return {};
 }
 

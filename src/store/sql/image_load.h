@@ -36,6 +36,8 @@ class ImageLoad {
   Result<void> fill(RunImage& image, std::uint64_t digest, Damaged& damaged);
   Result<void> fill_plan(RunImage& image, std::uint64_t digest, Damaged& damaged);
   Result<void> fill_tasks(RunImage& image, Damaged& damaged);
+  // Outputs of completed tasks that conditions read.
+  Result<void> fill_outputs(RunImage& image, Damaged& damaged);
 
   Known& known_;
   Statement& live_runs_;
@@ -44,6 +46,7 @@ class ImageLoad {
   Statement& odd_runs_;
   Statement& tasks_;
   Statement& checkpoints_;
+  Statement& outputs_;
   Statement& counters_;
   Statement& workers_;
   Statement& machines_;

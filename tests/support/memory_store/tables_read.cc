@@ -34,8 +34,17 @@ std::optional<RunImage> Tables::run_image(RunId run) const {
   for (auto it = tasks.lower_bound(first); it != tasks.end() && it->first.run == run; ++it) {
     image.tasks.push_back(it->second.row);
     const auto data = task_data.find(it->first);
-    if (data == task_data.end() || !data->second.checkpoint) continue;
-    if (it->second.row.state == TaskState::kCompleted) continue;
+    if (data == task_data.end()) continue;
+    if (it->second.row.state == TaskState::kCompleted) {
+      const bool read = image.run.plan->is_read(it->second.row.id.index);
+      if (read && data->second.outputs) {
+        image.data.push_back({.id = it->second.row.id,
+                              .epoch = data->second.epoch,
+                              .outputs = data->second.outputs});
+      }
+      continue;
+    }
+    if (!data->second.checkpoint) continue;
     image.data.push_back({.id = it->second.row.id,
                           .epoch = data->second.epoch,
                           .checkpoint = data->second.checkpoint,

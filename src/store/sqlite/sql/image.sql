@@ -39,6 +39,13 @@ WHERE d.task_key >= ?1 AND d.task_key < ?2 AND d.checkpoint IS NOT NULL
   AND t.state <> 'Completed'
 ORDER BY d.task_key;
 
+-- What conditions read.
+-- name: outputs_of_tasks
+SELECT @columns:task_data d@, t.level
+FROM task_data d JOIN task_instances t ON t.task_key = d.task_key
+WHERE d.task_key >= ?1 AND d.task_key < ?2 AND d.outputs IS NOT NULL AND t.state = 'Completed'
+ORDER BY d.task_key;
+
 -- name: all_runs
 SELECT @columns:runs r@, r.digest FROM runs r;
 

@@ -1,0 +1,115 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/planted.h"
+#include "base/reached.h"
+#include "core/machine.h"
+#include "model/check.h"
+#include "model/condition.h"
+#include "model/value.h"
+
+namespace vortex::core {
+namespace {
+
+TaskEnd end_of(const Run& run, std::uint32_t node) {
+  switch (run.nodes[node].outcome) {
+    case NodeOutcome::kSuccess:
+      return TaskEnd::kSucceeded;
+    case NodeOutcome::kFailed:
+    case NodeOutcome::kCancelled:
+      return TaskEnd::kFailed;
+    case NodeOutcome::kSkipped:
+      break;
+  }
+  return TaskEnd::kSkipped;
+}
+
+ConditionFacts facts_of(const Run& run) {
+  return {run.reads, [&run](std::uint32_t node) { return end_of(run, node); }};
+}
+
+struct Wanted {
+  std::uint32_t first = 0;  // of DagPlan::reads
+  std::uint32_t reads = 0;
+};
+
+// A text that cannot be read leaves its values missing: conditions that need them say so.
+void keep_values(State& state, Run& run, Wanted wanted, std::string_view json) {
+  if (wanted.reads == 0 || json.empty()) return;
+  std::vector<const Steps*> paths;
+  for (std::uint32_t i = 0; i < wanted.reads; ++i) {
+    paths.push_back(&run.plan->reads[wanted.first + i].steps);
+  }
+  auto values = pick_values(json, paths);
+  if (!values) return;
+  std::uint64_t bytes = 0;
+  for (std::uint32_t i = 0; i < wanted.reads; ++i) {
+    bytes += (*values)[i].text.size();
+    run.reads[wanted.first + i] = std::move((*values)[i]);
+  }
+  book_reads(state, run, bytes);
+}
+
+bool is_ready_to_decide(const Run& run, const NodeCondition& condition) {
+  for (const std::uint32_t node : condition.nodes) {
+    if (run.nodes[node].phase != NodePhase::kDone) return false;
+  }
+  return true;
+}
+
+std::string joined_facts(const Run& run, const NodeCondition& condition) {
+  std::string out;
+  for (const std::string& fact : describe(condition.condition, facts_of(run))) {
+    out += (out.empty() ? "" : ", ") + fact;
+  }
+  return out;
+}
+
+}  // namespace
+
+void read_params(State& state, Run& run) {
+  if (run.request) keep_values(state, run, {0, run.plan->param_reads}, run.request->params);
+}
+
+void read_outputs(State& state, Run& run, std::uint32_t node, std::string_view outputs) {
+  const PlanNode& plan = run.plan->nodes[node];
+  keep_values(state, run, {plan.first_read, plan.reads}, outputs);
+}
+
+RuleSays judge_node(const Run& run, std::uint32_t index) {
+  const PlanNode& plan = run.plan->nodes[index];
+  const RuleSays rule = judge_rule(run.plan->node_spec(index).trigger,
+                                   static_cast<std::uint32_t>(plan.needs.size()), run.nodes[index]);
+  if (rule != RuleSays::kStart || !plan.condition) return rule;
+  if (planted(PlantedBug::kConditionIgnored)) return rule;
+  if (!is_ready_to_decide(run, *plan.condition)) return RuleSays::kWait;
+  const auto yes = decide(plan.condition->condition, facts_of(run));
+  if (!yes) return RuleSays::kFail;
+  return *yes ? RuleSays::kStart : RuleSays::kSkip;
+}
+
+std::string why_condition(const Run& run, std::uint32_t index) {
+  const PlanNode& plan = run.plan->nodes[index];
+  if (!plan.condition || !is_ready_to_decide(run, *plan.condition)) return {};
+  const std::string text = in_quotes(run.plan->node_spec(index).condition);
+  const auto yes = decide(plan.condition->condition, facts_of(run));
+  if (!yes) return "cannot evaluate the condition " + text + ": " + yes.error();
+  if (*yes) return {};
+  const std::string facts = joined_facts(run, *plan.condition);
+  return "its condition " + text + " is false" + (facts.empty() ? "" : ": " + facts);
+}
+
+std::vector<std::string> condition_waits_for(const Run& run, std::uint32_t index) {
+  const PlanNode& plan = run.plan->nodes[index];
+  std::vector<std::string> out;
+  if (!plan.condition) return out;
+  for (const std::uint32_t node : plan.condition->nodes) {
+    if (run.nodes[node].phase == NodePhase::kDone) continue;
+    out.push_back("its condition refers to '" + run.plan->node_spec(node).name +
+                  "', which has not ended");
+  }
+  return out;
+}
+
+}  // namespace vortex::core
