@@ -68,6 +68,14 @@ Position LoadedFile::place_of(std::string_view pointer) const {
   return {1, 1};
 }
 
+// A text without marks, such as a condition: told to the byte where the file has it as it is.
+Position LoadedFile::place_in_plain(const Position& start, const TextPlace& place) const {
+  std::size_t at = offset_of(text_, start);
+  if (at < text_.size() && (text_[at] == '"' || text_[at] == '\'')) ++at;
+  if (place.text.empty() || !text_.substr(at).starts_with(place.text)) return start;
+  return position_at(text_, at + std::min(place.offset, place.text.size()));
+}
+
 // The mark that opens an expression looks the same in every style of quoting, so the n-th one of
 // the value is the n-th one behind the place of the value.
 Position LoadedFile::place_in_text(const TextPlace& place) const {
@@ -81,7 +89,7 @@ Position LoadedFile::place_in_text(const TextPlace& place) const {
     at = text_.find(kExpressionOpen, next == place.text.find(kExpressionOpen) ? at : at + 1);
     if (at == text_.npos) return start;
   }
-  if (mark == place.text.npos) return start;
+  if (mark == place.text.npos) return place_in_plain(start, place);
   return position_at(text_, at + (place.offset - mark));
 }
 
@@ -117,6 +125,7 @@ std::string_view text_of(const DagSpec& spec, const DagError& error) {
   const CommandLine& command = node->command;
   const std::string& first = error.member.front();
   if (first == "workdir") return command.workdir;
+  if (first == "if") return node->condition;
   if (first == "env") {
     const auto at = std::ranges::find_if(
         command.env, [&](const auto& pair) { return pair.first == error.member[1]; });

@@ -72,6 +72,8 @@ class LoadedFile {
   Position place_in_text(const TextPlace& place) const;
 
  private:
+  Position place_in_plain(const Position& start, const TextPlace& place) const;
+
   std::string_view text_;
   YamlDocument yaml_;
   Document document_;

@@ -38,6 +38,15 @@ inline constexpr std::array<Word<BackoffKind>, 3> kBackoffKinds{{
     {"exponential", BackoffKind::kExponential},
 }};
 
+inline constexpr std::array<Word<RetryCause>, 6> kRetryCauses{{
+    {"failed", RetryCause::kFailed},
+    {"signal", RetryCause::kSignal},
+    {"out_of_memory", RetryCause::kOutOfMemory},
+    {"could_not_start", RetryCause::kCouldNotStart},
+    {"timed_out", RetryCause::kTimedOut},
+    {"stale", RetryCause::kStale},
+}};
+
 inline constexpr std::array<Word<ParamType>, 5> kParamTypes{{
     {"string", ParamType::kString},
     {"number", ParamType::kNumber},

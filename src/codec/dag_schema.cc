@@ -85,7 +85,7 @@ std::string text(std::string_view schema) { return std::string(schema); }
 // ---- Parts ----
 
 std::string retry() {
-  const std::array<Key, 6> keys{{
+  const std::array<Key, 8> keys{{
       {"max", whole(0, kRetriesMax), "Number of retries after the first try; 0: none."},
       {"backoff", words(kBackoffKinds), "How the delay grows from retry to retry."},
       {"delay", text(kDuration), "The first delay."},
@@ -93,8 +93,12 @@ std::string retry() {
       {"jitter", R"({"type":"number","minimum":0,"maximum":1})", "The random part of each delay."},
       {"unless_exit", R"({"type":"array","items":{"type":"integer","minimum":1,"maximum":255}})",
        "Exit codes that are not worth a retry."},
+      {"only_exit", R"({"type":"array","items":{"type":"integer","minimum":1,"maximum":255}})",
+       "The only exit codes that are worth a retry."},
+      {"on", fmt::format(R"({{"type":"array","minItems":1,"items":{}}})", words(kRetryCauses)),
+       "Which kinds of failure are retried; all by default."},
   }};
-  return object(keys);
+  return object(keys, R"("not":{"required":["only_exit","unless_exit"]})");
 }
 
 std::string resources() {
@@ -184,6 +188,10 @@ std::string task() {
        "The task or tasks that must end first."},
       {"trigger_rule", words(kTriggerRules),
        "When to start, depending on how the needed tasks ended."},
+      {"if", R"({"type":["string","boolean"]})",
+       "Skip the task unless this condition is true, such as params.env == 'prod'."},
+      {"continue_on_error", text(kFlag),
+       "Treat a failure as a success, for the run and for the tasks that need it."},
       {"run",
        fmt::format(R"({{"oneOf":[{},{{"type":"array","minItems":1,"items":{}}}]}})", kText, kText),
        "The command as a list of arguments, or a script together with a shell."},

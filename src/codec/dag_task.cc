@@ -50,11 +50,20 @@ void read_jitter(Reading& in, NodeIx node, RetryDraft& out) {
   out.retry.backoff.jitter_permille = static_cast<std::uint16_t>(*permille);
 }
 
-void read_unless_exit(Reading& in, NodeIx node, RetryDraft& out) {
+void read_exit_codes(Reading& in, NodeIx node, std::vector<std::int32_t>& out) {
   if (!is_array(in, node)) return;
   in.document().each_item(node, [&](NodeIx item) {
-    if (!in.full()) read_number(in, item, out.retry.unless_exit.emplace_back(), 1, 255);
+    if (!in.full()) read_number(in, item, out.emplace_back(), 1, 255);
   });
+}
+
+void read_causes(Reading& in, NodeIx node, RetryDraft& out) {
+  if (!is_array(in, node)) return;
+  in.document().each_item(node, [&](NodeIx item) {
+    if (!in.full()) read_word(in, item, kRetryCauses, out.retry.on.emplace_back());
+  });
+  if (in.document().count(node) > 0 || in.full()) return;
+  in.problem(node, "the list is empty, so nothing would be retried", "write retries: 0 for that");
 }
 
 void read_max_retries(Reading& in, NodeIx node, RetryDraft& out) {
@@ -75,7 +84,11 @@ constexpr Field<RetryDraft> kRetryFields[] = {
        out.has_max_delay = true;
      }},
     {"jitter", read_jitter},
-    {"unless_exit", read_unless_exit},
+    {"unless_exit", [](Reading& in, NodeIx node,
+                       RetryDraft& out) { read_exit_codes(in, node, out.retry.unless_exit); }},
+    {"only_exit", [](Reading& in, NodeIx node,
+                     RetryDraft& out) { read_exit_codes(in, node, out.retry.only_exit); }},
+    {"on", read_causes},
 };
 
 // The former name of `max`: databases still hold it.
@@ -180,8 +193,27 @@ void read_needs(Reading& in, NodeIx node, TaskDraft& out) {
   out.spec.needs.assign(1, std::string(in.document().text(node)));
 }
 
+// YAML reads a bare true as a boolean.
+void read_condition(Reading& in, NodeIx node, TaskDraft& out) {
+  const NodeKind kind = in.document().kind(node);
+  if (kind == NodeKind::kTrue || kind == NodeKind::kFalse) {
+    out.spec.condition = in.shown(node);
+    return;
+  }
+  if (kind != NodeKind::kText) {
+    return in.wrong_type(node, "a string", "write a condition such as params.env == \"prod\"");
+  }
+  out.spec.condition = in.document().text(node);
+  if (out.spec.condition.empty() && !in.full()) {
+    in.problem(node, "the condition is empty", "write one such as params.env == \"prod\"");
+  }
+}
+
 constexpr Field<TaskDraft> kOwnFields[] = {
     {"needs", read_needs},
+    {"if", read_condition},
+    {"continue_on_error", [](Reading& in, NodeIx node,
+                             TaskDraft& out) { read_flag(in, node, out.spec.continue_on_error); }},
     {"trigger_rule", [](Reading& in, NodeIx node,
                         TaskDraft& out) { read_word(in, node, kTriggerRules, out.spec.trigger); }},
     {"run", [](Reading& in, NodeIx node, TaskDraft& out) { read_run(in, node, out.command); }},
@@ -391,7 +423,6 @@ constexpr Field<TaskDraft> kSharedFields[] = {
 
 constexpr Field<TaskDraft> kYamlFields[] = {
     {"matrix", keep_node<&TaskDraft::matrix, TaskDraft>},
-    {"if", not_yet<TaskDraft>},
     {"call", not_yet<TaskDraft>},
     {"dag", not_yet<TaskDraft>},
     {"concurrency", not_yet<TaskDraft>},

@@ -33,6 +33,16 @@ void write_retry(JsonWriter& json, const RetryPolicy& retry) {
     for (const std::int32_t code : retry.unless_exit) json.number(std::int64_t{code});
     json.end_array();
   }
+  if (!retry.only_exit.empty()) {
+    json.key("only_exit").begin_array();
+    for (const std::int32_t code : retry.only_exit) json.number(std::int64_t{code});
+    json.end_array();
+  }
+  if (!retry.on.empty()) {
+    json.key("on").begin_array();
+    for (const RetryCause cause : retry.on) json.text(word_for(kRetryCauses, cause));
+    json.end_array();
+  }
   json.end_object();
 }
 
@@ -105,6 +115,8 @@ void write_task(JsonWriter& json, const NodeSpec& node) {
   if (node.trigger != TriggerRule::kAllSuccess) {
     json.field("trigger_rule", word_for(kTriggerRules, node.trigger));
   }
+  if (!node.condition.empty()) json.field("if", std::string_view(node.condition));
+  if (node.continue_on_error) json.field("continue_on_error", true);
   write_command(json, node.command);
   write_secrets(json, node.secrets);
   if (node.retry) write_retry(json, *node.retry);

@@ -231,7 +231,9 @@ class Writer {
   }
 
   void check_key(const YamlNode& key) {
-    if (key.kind == Kind::kQuoted) return;
+    // A word of DAG files: `retry: {on: [failed]}`. Keys are texts here whatever YAML 1.1 made of
+    // it.
+    if (key.kind == Kind::kQuoted || key.text == "on") return;
     if (key.kind != Kind::kPlain) {
       return problem(key.at, "a key must be a string", "");
     }

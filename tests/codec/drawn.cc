@@ -112,6 +112,11 @@ RetryPolicy drawn_retry(Rng& rng) {
   retry.backoff.jitter_permille = static_cast<std::uint16_t>(rng.below(1'001));
   retry.unless_exit =
       drawn_list(rng, 3, [](Rng& r) { return static_cast<std::int32_t>(r.between(1, 255)); });
+  if (rng.chance(300)) {
+    retry.unless_exit.clear();
+    retry.only_exit = {static_cast<std::int32_t>(rng.between(1, 255))};
+  }
+  if (rng.chance(300)) retry.on = {RetryCause::kFailed, RetryCause::kOutOfMemory};
   return retry;
 }
 
@@ -152,6 +157,8 @@ NodeSpec drawn_node(Rng& rng, const std::vector<NodeSpec>& before) {
   if (rng.chance(300)) {
     node.secrets = {{"DB_PASSWORD", "db/password", 3, false}, {"tls.key", "tls/key", 0, true}};
   }
+  if (rng.chance(300)) node.condition = "\"a\\\"\" == 'b' or not false";
+  node.continue_on_error = rng.chance(300);
   if (rng.chance(300)) node.stale_counts = {.progress = rng.chance(500), .output = true};
   if (rng.chance(300)) node.map = drawn_map(rng);
   node.command = drawn_command(rng);

@@ -1,8 +1,10 @@
 // vortex dag: the named DAGs on the controller, and drawings of them.
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -78,19 +80,31 @@ std::string edges(const DagPlan& plan, const char* form) {
   return out;
 }
 
+// Conditions may go over several lines in a file.
+std::string one_line(std::string text) {
+  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  return text;
+}
+
 // One line a task, by levels, with what it needs.
 std::string graph_text(const DagPlan& plan, const Look& look) {
-  Table table({{"LEVEL", Align::kRight, Shown::kAlways, Shrinks::kNever},
-               {"TASK", Align::kLeft, Shown::kAlways, Shrinks::kNever},
-               {"NEEDS", Align::kLeft, Shown::kAlways, Shrinks::kMay},
-               {"RULE", Align::kLeft, Shown::kAlways, Shrinks::kNever}});
+  const bool any_condition = std::ranges::any_of(
+      plan.spec.nodes, [](const NodeSpec& node) { return !node.condition.empty(); });
+  std::vector<Column> columns{{"LEVEL", Align::kRight, Shown::kAlways, Shrinks::kNever},
+                              {"TASK", Align::kLeft, Shown::kAlways, Shrinks::kNever},
+                              {"NEEDS", Align::kLeft, Shown::kAlways, Shrinks::kMay},
+                              {"RULE", Align::kLeft, Shown::kAlways, Shrinks::kNever}};
+  if (any_condition) columns.push_back({"IF", Align::kLeft, Shown::kAlways, Shrinks::kMay});
+  Table table(std::move(columns));
   for (std::uint32_t level = 0; level < plan.levels; ++level) {
     for (const std::uint32_t node : plan.nodes_by_level[level]) {
       const std::string indent(std::size_t{2} * level, ' ');
-      table.add({{std::to_string(level), Tone::kDim},
-                 {indent + label_of(plan, node), Tone::kStrong},
-                 {needs_text(plan, node), Tone::kPlain},
-                 {std::string(rule_text(plan.node_spec(node).trigger)), Tone::kDim}});
+      std::vector<Cell> row{{std::to_string(level), Tone::kDim},
+                            {indent + label_of(plan, node), Tone::kStrong},
+                            {needs_text(plan, node), Tone::kPlain},
+                            {std::string(rule_text(plan.node_spec(node).trigger)), Tone::kDim}};
+      if (any_condition) row.push_back({one_line(plan.node_spec(node).condition), Tone::kPlain});
+      table.add(std::move(row));
     }
   }
   return table.text(look);
