@@ -21,7 +21,8 @@ inline constexpr std::uint32_t kThirdDrawing = 3;
 inline constexpr std::uint32_t kFourthDrawing = 4;
 inline constexpr std::uint32_t kFifthDrawing = 5;
 inline constexpr std::uint32_t kSixthDrawing = 6;
-inline constexpr std::uint32_t kPresentDrawing = kSixthDrawing;
+inline constexpr std::uint32_t kSeventhDrawing = 7;
+inline constexpr std::uint32_t kPresentDrawing = kSeventhDrawing;
 
 struct Case {
   std::uint64_t seed = 1;

@@ -284,6 +284,27 @@ constexpr Feature kFeatures[] = {
      [](const Setup& s) {
        return count_nodes(s, [](const NodeSpec& n) { return !n.outputs.empty(); });
      }},
+    {"DAG", "if", "09-needs-met 10-hopeless-is-skipped 50-conditions-decide",
+     [](const Setup& s) {
+       return count_nodes(s, [](const NodeSpec& n) { return !n.condition.empty(); });
+     }},
+    {"DAG", "if, over an output", "50-conditions-decide reload-knows-all",
+     [](const Setup& s) {
+       return count_nodes(s, [](const NodeSpec& n) { return n.condition.contains(".outputs."); });
+     }},
+    {"DAG", "continue_on_error", "09-needs-met 31-run-end-follows",
+     [](const Setup& s) {
+       return count_nodes(s, [](const NodeSpec& n) { return n.continue_on_error; });
+     }},
+    {"DAG", "retry.on", "51-only-named-causes",
+     [](const Setup& s) {
+       return count_nodes(s, [](const NodeSpec& n) { return n.retry && !n.retry->on.empty(); });
+     }},
+    {"DAG", "retry.only_exit", "51-only-named-causes",
+     [](const Setup& s) {
+       return count_nodes(s,
+                          [](const NodeSpec& n) { return n.retry && !n.retry->only_exit.empty(); });
+     }},
     {"DAG", "barrier_levels", "09-needs-met",
      [](const Setup& s) {
        return count_drafts(s, [](const RunDraft& d) { return d.dag.barrier_levels; });

@@ -28,6 +28,7 @@ void draw_fourth(Setup& setup, Rng rng);
 // What came with the fifth: somebody with a token who speaks for workers of others.
 void draw_fifth(Setup& setup, Rng rng);
 void draw_sixth(Setup& setup, Rng rng);
+void draw_seventh(Setup& setup, Rng rng);
 
 // Draws that recur.
 inline Duration permille_of(Duration d, std::int64_t permille) { return {d.us * permille / 1000}; }

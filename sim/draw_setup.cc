@@ -198,6 +198,7 @@ Setup draw_setup(const Case& c) {
   const Rng fourth = root.fork(11);
   const Rng fifth = root.fork(12);
   const Rng sixth = root.fork(13);
+  const Rng seventh = root.fork(14);
   const bool draws_more = c.drawing > kFirstDrawing;
   setup.scenario = draw_scenario(c, frame);
   const std::int64_t leases = frame.between(5, 12);
@@ -221,6 +222,7 @@ Setup draw_setup(const Case& c) {
   if (c.drawing >= kFourthDrawing) draw_fourth(setup, fourth);
   if (c.drawing >= kFifthDrawing) draw_fifth(setup, fifth);
   if (c.drawing >= kSixthDrawing) draw_sixth(setup, sixth);
+  if (c.drawing >= kSeventhDrawing) draw_seventh(setup, seventh);
   leave_out(setup, c);
   return setup;
 }

@@ -15,7 +15,8 @@ std::string say_needs(const RunNodes& nodes, std::uint32_t index) {
                      node.needs_failed, node.needs_skipped);
 }
 
-// 9: at grant all needs are met as the trigger rule demands, and the levels below with a barrier.
+// 9: at grant all needs are met as the trigger rule demands, the condition holds, and the levels
+// below are done with a barrier.
 // Once met, a node keeps its right to run: an operator's retry of one of its needs does not take
 // it back.
 class NeedsMet : public CommitChecker {
@@ -34,7 +35,8 @@ class NeedsMet : public CommitChecker {
     const TaskRow& task = *change.after;
     const RunNodes* nodes = picture.nodes(task.id.run);
     if (nodes == nullptr || task.node >= nodes->plan().nodes.size()) return;
-    if (nodes->plan().nodes[task.node].level == 0) return;
+    const bool free = nodes->plan().node_spec(task.node).condition.empty();
+    if (free && nodes->plan().nodes[task.node].level == 0) return;
     const std::pair<RunId, std::uint32_t> node{task.id.run, task.node};
     // What an operator reopened within this commit may have been met before.
     const std::string fault = picture.revived_in(task.id.run) ? "" : fault_of(*nodes, task.node);
@@ -47,6 +49,9 @@ class NeedsMet : public CommitChecker {
 
   static std::string fault_of(const RunNodes& nodes, std::uint32_t node) {
     if (!nodes.needs_met(node)) return say_needs(nodes, node);
+    if (nodes.says(node) != ConditionSays::kYes) {
+      return "its condition does not hold: " + nodes.plan().node_spec(node).condition;
+    }
     const std::uint32_t level = nodes.plan().nodes[node].level;
     if (!nodes.plan().spec.barrier_levels || nodes.levels_below_done(level)) return "";
     return fmt::format("levels below its level {} are open", level);
@@ -55,7 +60,8 @@ class NeedsMet : public CommitChecker {
   std::set<std::pair<RunId, std::uint32_t>> entitled_;
 };
 
-// 10: a task whose needs can no longer be met ends skipped and is never queued; and no other does.
+// 10: a task whose needs can no longer be met, or whose condition is false, ends skipped and is
+// never queued; and no other does.
 class HopelessIsSkipped : public CommitChecker {
  public:
   explicit HopelessIsSkipped(const CheckerTools& tools)
@@ -75,7 +81,8 @@ class HopelessIsSkipped : public CommitChecker {
     const TaskRow& task = *change.after;
     const bool waited = !change.before || change.before->state == TaskState::kWaiting;
     const bool in_play = task.state == TaskState::kQueued || is_held(task.state);
-    const bool lost = nodes.needs_lost(task.node);
+    const bool lost = nodes.needs_lost(task.node) ||
+                      (nodes.needs_met(task.node) && nodes.says(task.node) == ConditionSays::kNo);
     if (waited && in_play && lost) {
       violated("{}, though it can never start: {}", say(task), say_needs(nodes, task.node));
     }

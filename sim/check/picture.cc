@@ -61,7 +61,14 @@ void Picture::apply_commit(Instant true_time, const Committed& commit) {
   begin_commit();
   put_rows(commit);
   for (const auto& change : runs_.changes()) {
-    if (change.after->plan) nodes_.try_emplace(change.after->id, change.after->plan);
+    if (!change.after->plan) continue;
+    nodes_.try_emplace(change.after->id, change.after->plan).first->second.note_run(*change.after);
+  }
+  for (const TaskDataRow& row : commit.rows.task_data) {
+    const auto nodes = nodes_.find(row.id.run);
+    if (row.outputs && nodes != nodes_.end()) {
+      nodes->second.note_outputs(row.id.index, *row.outputs);
+    }
   }
   for (const auto& change : workers_.changes()) {
     holdings_.worker_changed(change.was(), *change.after);

@@ -9,13 +9,12 @@ namespace {
 
 // How a run must end, from what is known of it: a cancel makes it Cancelled, a timeout Failed. Else
 // every node has come to its end, and one that failed or was cancelled makes the run Failed;
-// skipped ones do no harm.
+// skipped ones and allowed failures do no harm.
 RunState due_state(const RunRow& run, const RunNodes& nodes) {
   if (run.ending == RunEnding::kCancelled) return RunState::kCancelled;
   if (run.ending == RunEnding::kTimedOut) return RunState::kFailed;
   for (std::uint32_t n = 0; n < nodes.plan().nodes.size(); ++n) {
-    const auto end = nodes.node(n).end;
-    if (end == NodeEnd::kFailed || end == NodeEnd::kCancelled) return RunState::kFailed;
+    if (nodes.spoils(n)) return RunState::kFailed;
   }
   return RunState::kCompleted;
 }

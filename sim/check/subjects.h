@@ -37,5 +37,6 @@ void add_handover_checkers(CheckerList& list, const CheckerTools& tools);     //
 void add_probation_checkers(CheckerList& list, const CheckerTools& tools);    // 45, 46, 47
 void add_quota_checkers(CheckerList& list, const CheckerTools& tools);        // 48
 void add_session_checkers(CheckerList& list, const CheckerTools& tools);      // 49
+void add_condition_checkers(CheckerList& list, const CheckerTools& tools);    // 50, 51
 
 }  // namespace vortex::sim
