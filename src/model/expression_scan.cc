@@ -110,12 +110,12 @@ using PathResult = std::expected<Path, TemplateFault>;
 constexpr std::array<std::string_view, 6> kFirstWords{"params", "map", "matrix",
                                                       "tasks",  "run", "task"};
 
-struct Step {
+struct WrittenStep {
   PathStep what;
   std::size_t offset = 0;
 };
 
-using Steps = std::vector<Step>;
+using WrittenSteps = std::vector<WrittenStep>;
 
 std::expected<PathStep, TemplateFault> take_bracket(ExpressionScanner& scan) {
   const std::size_t begin = scan.at() - 1;
@@ -142,8 +142,8 @@ std::expected<PathStep, TemplateFault> take_bracket(ExpressionScanner& scan) {
   return step;
 }
 
-std::expected<Steps, TemplateFault> take_steps(ExpressionScanner& scan) {
-  Steps steps;
+std::expected<WrittenSteps, TemplateFault> take_steps(ExpressionScanner& scan) {
+  WrittenSteps steps;
   while (true) {
     const std::size_t offset = scan.at();
     PathStep step;
@@ -170,12 +170,12 @@ std::expected<Steps, TemplateFault> take_steps(ExpressionScanner& scan) {
   }
 }
 
-const std::string* name_at(const Steps& steps, std::size_t at) {
+const std::string* name_at(const WrittenSteps& steps, std::size_t at) {
   return at < steps.size() ? std::get_if<std::string>(&steps[at].what) : nullptr;
 }
 
 // The path is root and name; what stands behind the first `used` steps goes on from there.
-Path path_of(PathRoot root, std::string name, Steps steps, std::size_t used) {
+Path path_of(PathRoot root, std::string name, WrittenSteps steps, std::size_t used) {
   Path path;
   path.root = root;
   path.name = std::move(name);
@@ -198,7 +198,7 @@ constexpr std::array<Fact, 4> kFacts{{{"run", "id", PathRoot::kRunId},
                                       {"task", "name", PathRoot::kTaskName},
                                       {"task", "attempt", PathRoot::kAttempt}}};
 
-PathResult fact_path(std::string_view word, Steps steps, std::size_t begin) {
+PathResult fact_path(std::string_view word, WrittenSteps steps, std::size_t begin) {
   std::vector<std::string_view> known;
   const std::string* name = name_at(steps, 0);
   for (const Fact& fact : kFacts) {
@@ -215,7 +215,7 @@ PathResult fact_path(std::string_view word, Steps steps, std::size_t begin) {
                 near.empty() ? "" : fmt::format("did you mean '{}.{}'?", word, near));
 }
 
-PathResult task_path(Steps steps, std::size_t begin) {
+PathResult task_path(WrittenSteps steps, std::size_t begin) {
   const std::string* task = name_at(steps, 0);
   const std::string* outputs = name_at(steps, 1);
   if (task == nullptr || outputs == nullptr || *outputs != "outputs") {
@@ -225,7 +225,7 @@ PathResult task_path(Steps steps, std::size_t begin) {
   return path_of(PathRoot::kOutputs, *task, std::move(steps), 2);
 }
 
-PathResult map_path(Steps steps, std::size_t begin) {
+PathResult map_path(WrittenSteps steps, std::size_t begin) {
   const std::string* name = name_at(steps, 0);
   if (name == nullptr) return refuse(begin, "map needs a name", "write map.item or map.index");
   if (*name != "index") return path_of(PathRoot::kItem, *name, std::move(steps), 1);
@@ -233,7 +233,7 @@ PathResult map_path(Steps steps, std::size_t begin) {
   return refuse(steps[1].offset, "map.index is a plain value; nothing can follow it", "");
 }
 
-PathResult rooted_path(std::string_view word, Steps steps, std::size_t begin) {
+PathResult rooted_path(std::string_view word, WrittenSteps steps, std::size_t begin) {
   if (word == "params") {
     const std::string* name = name_at(steps, 0);
     if (name == nullptr) return refuse(begin, "params needs a name", "write params.NAME");
