@@ -59,6 +59,9 @@ test('a killed worker is shown offline and its task moving, within 2 s and witho
   assert.ok((await moved) < 2_000);
   await tasks.goto(`${cluster.url}/recoveries`);
   await tasks.getByRole('link', { name: 'alpha-1' }).first().waitFor();
+  await tasks.locator('li:not(.unknown)', { hasText: 'running again' }).first().waitFor();
+  await tasks.goto(`${cluster.url}/workers/alpha-1`);
+  await tasks.locator('[data-life]', { hasText: '1 task' }).waitFor();
   assert.deepEqual([...workers.wrong, ...tasks.wrong], []);
   cluster.command('runs', 'cancel', run, '--yes');
 });

@@ -26,7 +26,7 @@ before(async () => {
   cluster = await Cluster.start();
   browser = await openBrowser();
   await cluster.startWorker('w', '--slots', '4');
-  runs = { hello: cluster.submit(helloDag, '--label', 'team=data'), evil: cluster.submit(evilDag, '--label', `why=${evil}`) };
+  runs = { hello: cluster.submit(helloDag, '--label', 'team=data'), evil: cluster.submit(evilDag, '--label', `why=${evil}`, '-p', `note=${evil}`) };
   writeFileSync(`${cluster.folder}/hello.yaml`, helloDag);
   cluster.command('dag', 'apply', `${cluster.folder}/hello.yaml`);
   assert.equal(await cluster.ended(runs.hello), 'Completed');
