@@ -54,7 +54,7 @@ test('the critical path is what the run waited for, in the list, the timeline an
   await until('only its tasks are listed', async () => (await page.locator('[data-shown]').getAttribute('data-shown')) === '3');
   const nodes = await page.locator('[data-task] strong').allInnerTexts();
   assert.deepEqual(nodes.sort(), ['last', 'list', 'slow']);
-  await page.getByText(/running of/).waitFor();
+  await page.getByText(/running, of/).waitFor();
   await page.goto(`${cluster.url}/runs/${second}?tab=graph`);
   await page.locator('[data-node="slow"].critical').waitFor();
   assert.equal(await page.locator('[data-node="each"].critical').count(), 0);
