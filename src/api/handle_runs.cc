@@ -17,6 +17,7 @@
 #include "api/views.h"
 #include "base/settings.h"
 #include "codec/dag_file.h"
+#include "base/zone_files.h"
 #include "codec/dag_json.h"
 #include "codec/params.h"
 #include "core/state/policy.h"
@@ -29,7 +30,9 @@ Expected<PlanPtr> read_plan(std::string_view dag_json, const Settings& settings)
   auto spec = codec::read_dag(dag_json);
   if (!spec)
     return std::unexpected(from_problems(std::move(spec.error()), dag_json, Code::kDagMalformed));
-  auto plan = compile(*std::move(spec), core::make_policy(settings).dag_limits);
+  DagLimits limits = core::make_policy(settings).dag_limits;
+  limits.zones = &system_zones();
+  auto plan = compile(*std::move(spec), limits);
   if (!plan) return std::unexpected(from_dag_error(plan.error()));
   return *std::move(plan);
 }
@@ -300,10 +303,21 @@ struct NewDag {
   std::string json;  // as it is shown once it is stored
 };
 
+// A schedule that is stored and never runs would be a promise broken in silence.
+DagError no_schedules_yet() {
+  return {DagError::Kind::kBadValue,
+          "",
+          "the controller does not start runs by schedule yet",
+          {"schedule"},
+          0,
+          "remove the schedule; `vortex schedules next FILE` shows when it would run"};
+}
+
 Expected<NewDag> read_new_dag(Call& call, Instant now) {
   Expected<PlanPtr> plan = read_plan(call.request().body, call.backend.settings().settings);
   if (!plan) return std::unexpected(std::move(plan.error()));
   const std::string name = call.text();
+  if ((*plan)->spec.schedule) return std::unexpected(from_dag_error(no_schedules_yet()));
   if ((*plan)->spec.name != name) {
     return std::unexpected(
         trouble(Code::kDagNameDiffers,

@@ -170,6 +170,14 @@ void complain_of_tasks(const LoadedFile& file, const DagSpec& spec, DagComplaint
   }
 }
 
+void complain_of_schedule(const LoadedFile& file, const DagSpec& spec, const DagLimits& limits,
+                          DagComplaints& out) {
+  if (full(out)) return;
+  if (auto fault = find_bad_schedule(spec, limits.zones)) {
+    out.push_back(placed_complaint(file, spec, *fault));
+  }
+}
+
 void complain_of_expressions(const LoadedFile& file, const DagSpec& spec, DagComplaints& out) {
   if (full(out)) return;
   for (ExpressionFault& fault : scan_expressions(spec, kProblemsMax).faults) {
@@ -255,6 +263,7 @@ std::expected<PlanPtr, DagComplaints> check_dag_file(std::string_view text, Synt
   complain_of_needs(file, reading.spec, complaints);
   if (readable) {
     complain_of_tasks(file, reading.spec, complaints);
+    complain_of_schedule(file, reading.spec, limits, complaints);
     complain_of_expressions(file, reading.spec, complaints);
   }
   if (complaints.empty()) {

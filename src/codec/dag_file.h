@@ -88,6 +88,8 @@ DagComplaint placed_complaint(const LoadedFile& file, const DagSpec& spec, const
 void complain_of_needs(const LoadedFile& file, const DagSpec& spec, DagComplaints& out);
 // Names and values, task by task.
 void complain_of_tasks(const LoadedFile& file, const DagSpec& spec, DagComplaints& out);
+void complain_of_schedule(const LoadedFile& file, const DagSpec& spec, const DagLimits& limits,
+                          DagComplaints& out);
 void complain_of_expressions(const LoadedFile& file, const DagSpec& spec, DagComplaints& out);
 
 }  // namespace vortex::codec

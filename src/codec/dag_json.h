@@ -8,6 +8,9 @@
 //
 //   {"vortex": 1, "name": "thumbs", "timeout": "1h", "barrier": "levels",
 //    "params": {"dir": {"type": "string", "default": "/srv", "help": "where the photos are"}},
+//    "schedule": {"cron": "30 2 * * MON",   or "every": "15m"
+//     "timezone": "Europe/Berlin", "overlap": "skip", "catchup": {"window": "1d", "limit": 3},
+//     "jitter": "5m", "from": "2026-03-01", "until": "2026-12-31", "pause_on_failure": false},
 //    "tasks": {"resize": {
 //     "needs": ["list"], "trigger_rule": "all_success",
 //     "run": ["convert", "a.jpg"],       one text instead of the list where there is a shell

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "codec/dag_json.h"
+#include "codec/dag_schedule.h"
 #include "codec/document.h"
 #include "codec/json_writer.h"
 #include "codec/mistakes.h"
@@ -86,6 +87,8 @@ constexpr Field<DagDraft> kDagFields[] = {
     {"barrier", [](Reading& in, NodeIx node,
                    DagDraft& out) { read_word(in, node, kBarriers, out.spec.barrier_levels); }},
     {"params", read_params},
+    {"schedule",
+     [](Reading& in, NodeIx node, DagDraft& out) { read_schedule(in, node, out.spec.schedule); }},
     {"tasks", keep_node<&DagDraft::tasks, DagDraft>, kRequired},
 };
 
@@ -97,7 +100,6 @@ void not_here(Reading& in, NodeIx value, DagDraft& /*out*/) {
 
 constexpr Field<DagDraft> kYamlFields[] = {
     {"defaults", keep_node<&DagDraft::defaults, DagDraft>},
-    {"schedule", not_yet<DagDraft>},
     {"concurrency", not_yet<DagDraft>},
     {"secrets", not_here},
     {"hooks", not_yet<DagDraft>},

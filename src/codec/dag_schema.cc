@@ -13,6 +13,7 @@
 
 #include "base/assert.h"
 #include "codec/dag_read.h"
+#include "codec/dag_schedule.h"
 #include "codec/document.h"
 #include "codec/json_writer.h"
 #include "model/check.h"
@@ -237,8 +238,41 @@ std::string param() {
   return object(keys, all + "]");
 }
 
+template <HasWords Enum>
+std::string all_words() {
+  std::string out = R"({"enum":[)";
+  for (const std::string_view word : words_of<Enum>()) {
+    if (!out.ends_with('[')) out += ',';
+    out += fmt::format("\"{}\"", word);
+  }
+  return out + "]}";
+}
+
+std::string schedule() {
+  const std::array<Key, 2> catchup{{
+      {"window", text(kDuration), "How far back missed times are made up for."},
+      {"limit", whole(1, kCatchUpMax), "The newest so many of them; 1 by default."},
+  }};
+  const std::array<Key, 9> keys{{
+      {"cron", text(kText),
+       "Minute, hour, day of the month, month and day of the week, such as \"30 2 * * MON\", or "
+       "@daily and the like."},
+      {"every", text(kDuration), "A fixed interval instead of cron, such as 15m."},
+      {"timezone", text(kText), "IANA time zone, such as Europe/Berlin; UTC by default."},
+      {"overlap", all_words<Overlap>(),
+       "What happens when the previous run has not ended; 'skip' by default."},
+      {"catchup", object(catchup, R"("required":["window"])"),
+       "Makes up for times that passed while no controller was running."},
+      {"jitter", text(kDuration), "Starts each run up to this much later."},
+      {"from", text(kText), "No run before this date or time."},
+      {"until", text(kText), "No run after this date or time."},
+      {"pause_on_failure", text(kFlag), "Pause the schedule when one of its runs fails."},
+  }};
+  return object(keys, R"("oneOf":[{"required":["cron"]},{"required":["every"]}])");
+}
+
 std::string whole_file() {
-  const std::array<Key, 7> keys{{
+  const std::array<Key, 8> keys{{
       {"vortex", fmt::format(R"({{"const":{}}})", kDagVersion), "Version of the format."},
       {"name", name(), "Name of the DAG."},
       {"timeout", text(kDuration), "Maximum duration of a run."},
@@ -248,6 +282,7 @@ std::string whole_file() {
        fmt::format(R"({{"type":"object",{},"maxProperties":{},"additionalProperties":{}}})",
                    names_of_members(), kListMax, param()),
        "Values passed to each run."},
+      {"schedule", schedule(), "When runs start by themselves."},
       {"defaults", object(shared_keys(), R"("not":{"required":["retry","retries"]})"),
        "Default values for all tasks."},
       {"tasks",

@@ -6,6 +6,7 @@
 
 #include "codec/dag_json.h"
 #include "codec/dag_read.h"
+#include "codec/dag_schedule.h"
 #include "codec/json_writer.h"
 #include "codec/parts.h"
 #include "codec/units.h"
@@ -153,6 +154,7 @@ std::string write_dag(const DagSpec& spec) {
   write_timeout(json, "timeout", spec.run_timeout);
   if (spec.barrier_levels) json.field("barrier", word_for(kBarriers, true));
   write_params(json, spec.params);
+  write_schedule(json, spec.schedule);
   json.key("tasks").begin_object();
   for (const NodeSpec& node : spec.nodes) write_task(json, node);
   json.end_object().end_object();

@@ -250,7 +250,8 @@ constexpr std::array<Translation, 16> kTranslations{{
      "write \\\\ for a backslash, or use single quotes"},
     {"unknown token", "unexpected character", "put the string in quotes"},
     {"the referenced anchor is not defined", "there is no anchor with this name",
-     "define it earlier, with & in front of its name"},
+     "define it earlier, with & in front of its name; a string that begins with * needs quotes: "
+     "\"*/15 * * * *\""},
     {"illegal tab when looking for indentation", "tabs are not allowed for indentation",
      "use spaces"},
     {"bad character found while scanning hex number", "an escape contains an invalid digit", ""},

@@ -48,8 +48,8 @@ constexpr std::string_view kImageHelp =
     "tasks run directly on the worker: select one with 'labels' or 'runtime', or start it with "
     "--launcher container --container-root DIR";
 constexpr std::string_view kScheduleHelp =
-    "the key is called 'schedule', but it is not supported yet: start runs with `vortex run`";
-constexpr std::array<OtherWord, 36> kOtherWords{{
+    "write schedule: {cron: \"30 2 * * *\", timezone: Europe/Berlin}";
+constexpr std::array<OtherWord, 47> kOtherWords{{
     {"attempts", "max", {}, kMaxNote},
     {"retries", "max"},
     {"max_retries", "max"},
@@ -85,6 +85,17 @@ constexpr std::array<OtherWord, 36> kOtherWords{{
     {"container", "", kImageHelp},
     {"cron", "", kScheduleHelp},
     {"schedules", "", kScheduleHelp},
+    {"schedule_interval", "", kScheduleHelp},
+    {"tz", "timezone"},
+    {"time_zone", "timezone"},
+    {"interval", "every"},
+    {"start", "from"},
+    {"start_date", "from"},
+    {"end", "until"},
+    {"end_date", "until"},
+    {"concurrency_policy", "overlap"},
+    {"concurrencyPolicy", "overlap"},
+    {"backfill", "catchup"},
     {"jobs", "tasks"},
 }};
 

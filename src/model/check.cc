@@ -476,11 +476,12 @@ Fault find_bad_param(const DagSpec& spec) {
   return DagError{Kind::kBadValue, "", *std::move(c), {"params"}};
 }
 
-Fault find_bad_value(const DagSpec& spec) {
+Fault find_bad_value(const DagSpec& spec, const DagLimits& limits) {
   if (auto c = complain_of_timeout("run timeout", spec.run_timeout)) {
     return DagError{Kind::kBadValue, "", *std::move(c), {"timeout"}};
   }
   if (auto fault = find_bad_param(spec)) return fault;
+  if (auto fault = find_bad_schedule(spec, limits.zones)) return fault;
   for (const NodeSpec& node : spec.nodes) {
     if (auto c = complain_of_values(node)) {
       return DagError{Kind::kBadValue, node.name, *std::move(c)};
@@ -516,7 +517,7 @@ std::optional<DagError> find_fault(const DagSpec& spec, const DagLimits& limits)
   if (auto fault = find_wrong_size(spec, limits)) return fault;
   if (auto fault = find_bad_name(spec)) return fault;
   if (auto fault = find_duplicate_name(spec)) return fault;
-  if (auto fault = find_bad_value(spec)) return fault;
+  if (auto fault = find_bad_value(spec, limits)) return fault;
   return find_too_many_tasks(spec, limits);
 }
 

@@ -109,6 +109,10 @@ Complaint complain_of_param(const ParamSpec& param);
 // Brings what has no order of its own, labels and named resources, into the one canonical order.
 void sort_names(DagSpec& spec);
 
+// What is wrong with the schedule, if there is one: its time zone, its ends, and the params that
+// nobody would give its runs.
+std::optional<DagError> find_bad_schedule(const DagSpec& spec, const ZoneSource* zones);
+
 // The first thing that is wrong, in the order: sizes, names, values, numbers of tasks.
 std::optional<DagError> find_fault(const DagSpec& spec, const DagLimits& limits);
 

@@ -63,6 +63,7 @@ constexpr std::uint64_t kConditionFollows = 0xFFFF'FFFF'0000'0005;
 constexpr std::uint64_t kContinueFollows = 0xFFFF'FFFF'0000'0006;
 constexpr std::uint64_t kOnlyExitFollows = 0xFFFF'FFFF'0000'0007;
 constexpr std::uint64_t kRetryOnFollows = 0xFFFF'FFFF'0000'0008;
+constexpr std::uint64_t kScheduleFollows = 0xFFFF'FFFF'0000'0009;
 
 class SpecHasher {
  public:
@@ -150,10 +151,19 @@ class SpecHasher {
     if (!condition.empty()) all(kConditionFollows, condition);
     if (continue_on_error) add(kContinueFollows);
   }
+  void add(const WrittenTime& time) { add(time.text); }
+  void add(const ScheduleSpec& schedule) {
+    // The rule follows from `cron`.
+    const auto& [cron, rule, every, timezone, overlap, catchup, jitter, from, until,
+                 pause_on_failure] = schedule;
+    all(cron, every, timezone, overlap, catchup.window, catchup.limit, jitter, from, until,
+        pause_on_failure);
+  }
   void add(const DagSpec& spec) {
-    const auto& [name, nodes, barrier_levels, run_timeout, params] = spec;
+    const auto& [name, nodes, barrier_levels, run_timeout, params, schedule] = spec;
     all(name, nodes, barrier_levels, run_timeout);
-    if (!params.empty()) add(params);  // younger than the first digests
+    if (!params.empty()) add(params);                // younger than the first digests
+    if (schedule) all(kScheduleFollows, *schedule);  // the same
   }
 
  private:

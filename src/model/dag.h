@@ -13,6 +13,7 @@
 
 #include "base/time.h"
 #include "model/ids.h"
+#include "model/schedule.h"
 
 namespace vortex {
 
@@ -150,6 +151,7 @@ struct DagSpec {
   bool barrier_levels = false;  // a level starts only when every lower one is complete
   std::optional<Duration> run_timeout;
   std::vector<ParamSpec> params;  // empty: any params are taken as they are
+  std::optional<ScheduleSpec> schedule = {};
 };
 
 // The items of a map, counted and read without ever being laid out. Safe for every range there is.

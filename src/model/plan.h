@@ -22,6 +22,7 @@ struct DagLimits {
   std::uint32_t tasks_max = 1'000'000;
   std::uint32_t depth_max = 10'000;
   std::uint32_t needs_max = 1'000'000;  // edges in all
+  const ZoneSource* zones = nullptr;  // where a time zone must be found; null: it is not looked up
 };
 
 // A value that some condition reads: a param, or an output of a node.

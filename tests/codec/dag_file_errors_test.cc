@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/zone_files.h"
 #include "codec/dag_file.h"
 
 namespace vortex::codec {
@@ -22,7 +23,7 @@ struct Bad {
 };
 
 DagComplaints complaints(std::string_view yaml) {
-  const auto plan = check_dag_file(yaml, Syntax::kYaml, {});
+  const auto plan = check_dag_file(yaml, Syntax::kYaml, {.zones = &system_zones()});
   if (plan) return {};
   return plan.error();
 }
@@ -84,6 +85,55 @@ std::vector<Bad> syntax_mistakes() {
       {std::string(40, '['), 1, 17, "nested deeper than 32"},
       {"? [a]\n: b\nname: d\ntasks: {a: {run: [x]}}\n", 1, 3, "a key must be a string"},
   };
+}
+
+// ---- Schedules ----
+
+std::vector<Bad> schedule_mistakes() {
+  // The members begin in line 3, column 3.
+  const auto of = [](std::string_view members) {
+    return fmt::format("name: d\nschedule:\n  {}\ntasks: {{a: {{run: [x]}}}}\n", members);
+  };
+  return {
+      {of("cron: 61 * * * *"), 3, 9, "'cron': the minute '61' has the value 61", "0 to 59"},
+      {of("cron: 0 30 2 * * MON"), 3, 9, "has 6 fields", "at 02:30 every Monday"},
+      {of("cron: 0 0 30 2 *"), 3, 9, "never comes", "February has no day 30"},
+      {of("cron: \"@dialy\""), 3, 9, "'@dialy' is not known", "did you mean '@daily'?"},
+      {of("cron: */15 * * * *"), 3, 9, "there is no anchor", "quotes: \"*/15 * * * *\""},
+      {of("cron: 5"), 3, 9, "must be a string", "\"5\""},
+      {of("every: 15"), 3, 10, "a string with a unit", "15s"},
+      {of("every: 0s"), 3, 10, "'every' is '0s'"},
+      {of("every: 5m\n  cron: 0 0 * * *"), 3, 3, "'cron' or 'every', not both"},
+      {of("timezone: UTC"), 3, 3, "neither 'cron' nor 'every'", "every: 15m"},
+      {of("every: 5m\n  timezone: Europe/Berln"), 4, 13, "time zone 'Europe/Berln' is not known",
+       "did you mean 'Europe/Berlin'?"},
+      {of("every: 5m\n  timezone: berlin"), 4, 13, "time zone 'berlin' is not known",
+       "did you mean 'Europe/Berlin'?"},
+      {of("every: 5m\n  timezone: ../etc/xyzzyx"), 4, 13, "is not known", "IANA name"},
+      {of("every: 5m\n  tz: UTC"), 4, 3, "unknown key 'tz' in 'schedule'",
+       "did you mean 'timezone'?"},
+      {of("every: 5m\n  overlap: queue"), 4, 12, "must be one of skip, queue_one"},
+      {of("every: 5m\n  overlap: skipp"), 4, 12, "must be one of", "did you mean 'skip'?"},
+      {of("every: 5m\n  catchup: {limit: 2}"), 4, 12, "'catchup' has no 'window'"},
+      {of("every: 5m\n  catchup: {window: 1h, limit: 0}"), 4, 32, "the allowed range is 1 to"},
+      {of("every: 5m\n  jitter: 5m"), 4, 11, "'jitter' is 5m, but there is a run every 5m",
+       "shorter"},
+      {of("every: 5m\n  from: soon"), 4, 9, "which is not a date or time", "2026-03-01"},
+      {of("every: 5m\n  from: 2026-02-30"), 4, 9, "which is not a date or time"},
+      {of("every: 5m\n  from: 2026-03-02\n  until: 2026-03-01"), 5, 10,
+       "'until' (2026-03-01) comes before 'from' (2026-03-02)"},
+      {of("cron: 0 0 1 4 *\n  from: 2026-03-02\n  until: 2026-03-03"), 5, 10,
+       "there is no time between", "apart"},
+      {of("every: 5m\n  pause_on_failure: maybe"), 4, 21, "must be true or false"},
+      {"name: d\nschedule: 30 2 * * *\ntasks: {a: {run: [x]}}\n", 2, 11, "it must be a map",
+       "write schedule: {cron: \"30 2 * * *\"}"},
+      {"name: d\nschedule: {every: 5m}\nparams: {p: {}}\ntasks: {a: {run: [x]}}\n", 3, 13,
+       "param 'p' has no default", "give it a default"},
+  };
+}
+
+TEST(DagFileErrors, TellsMistakesInSchedules) {
+  for (const Bad& bad : schedule_mistakes()) expect_told(bad);
 }
 
 // ---- Scalars ----
@@ -175,7 +225,7 @@ std::vector<Bad> key_mistakes() {
       {block_task("    run: [x]\n    timeout_seconds: 90"), 5, 5, "unknown key 'timeout_seconds'",
        "timeout: 90s"},
       {"name: d\ncron: \"@daily\"\ntasks: {a: {run: [x]}}\n", 2, 1, "unknown key 'cron'",
-       "'schedule'"},
+       "write schedule: {cron:"},
       {"name: d\ntask: {}\ntasks: {a: {run: [x]}}\n", 2, 1, "unknown key 'task' in the document",
        "did you mean 'tasks'?"},
       {"name: d\nname: e\ntasks: {a: {run: [x]}}\n", 2, 1, "key 'name' is given twice"},
@@ -216,8 +266,6 @@ std::vector<Bad> key_mistakes() {
       {block_task("    run: [x]\n    secrets: {files: {a/b: c}}"), 5, 23, "file of a secret"},
       {"name: d\nsecrets: {A: b}\ntasks: {a: {run: [x]}}\n", 2, 1, "'secrets' belongs to a task"},
       {block_task("    run: [x]\n    hooks: {}"), 5, 5, "'hooks' is not supported yet"},
-      {"name: d\nschedule: {cron: x}\ntasks: {a: {run: [x]}}\n", 2, 1,
-       "'schedule' is not supported"},
       {"name: d\nconcurrency: {limit: 1}\ntasks: {a: {run: [x]}}\n", 2, 1, "'concurrency' is not"},
       {"name: d\ndefaults: {run: [x]}\ntasks: {a: {run: [x]}}\n", 2, 12,
        "unknown key 'run' in 'defaults'"},

@@ -14,6 +14,7 @@
 
 #include "codec/dag_file.h"
 #include "codec/dag_read.h"
+#include "codec/dag_schedule.h"
 #include "codec/yaml_document.h"
 #include "tests/codec/schema_checker.h"
 
@@ -67,6 +68,8 @@ TEST(DagSchema, KnowsExactlyTheKeysThatTheReaderKnows) {
   const std::string task = "/properties/tasks/additionalProperties/properties";
   const std::vector<std::pair<std::string, std::vector<std::string_view>>> parts{
       {"/properties", dag_keys()},
+      {"/properties/schedule/properties", schedule_keys()},
+      {"/properties/schedule/properties/catchup/properties", catchup_keys()},
       {"/properties/params/additionalProperties/properties", param_keys()},
       {"/properties/defaults/properties", default_keys()},
       {task, task_keys()},
@@ -90,6 +93,10 @@ std::vector<std::string> good_files() {
       "vortex: 1\nname: d\ntasks: {a: {run: [x]}}\n",
       "name: d\ntimeout: 1.5h\nbarrier: levels\ntasks: {a-1.b_c: {run: [x]}}\n",
       "name: d\nparams: {}\ntasks: {a: {run: [x]}}\n",
+      "name: d\nschedule: {cron: \"@daily\"}\ntasks: {a: {run: [x]}}\n",
+      "name: d\nschedule: {every: 15m, timezone: Europe/Berlin, overlap: queue_one, jitter: 1m, "
+      "from: 2026-03-01, until: \"2026-04-01 10:00\", catchup: {window: 1d, limit: 3}, "
+      "pause_on_failure: true}\ntasks: {a: {run: [x]}}\n",
       "name: d\nparams: {p: {}}\ntasks: {a: {run: [x]}}\n",
       "name: d\nparams: {p: {default: x, help: h}}\ntasks: {a: {run: [x]}}\n",
       "name: d\nparams: {p: {type: number, default: -1.5}}\ntasks: {a: {run: [x]}}\n",
@@ -158,6 +165,10 @@ std::vector<std::string> bad_files() {
       "name: d\ntasks: {a b: {run: [x]}}\n",
       "vortex: 2\nname: d\ntasks: {a: {run: [x]}}\n",
       "name: d\nschedule: x\ntasks: {a: {run: [x]}}\n",
+      "name: d\nschedule: {}\ntasks: {a: {run: [x]}}\n",
+      "name: d\nschedule: {cron: \"@daily\", every: 5m}\ntasks: {a: {run: [x]}}\n",
+      "name: d\nschedule: {every: 5m, overlap: no}\ntasks: {a: {run: [x]}}\n",
+      "name: d\nschedule: {every: 5m, catchup: {window: 1h, limit: 0}}\ntasks: {a: {run: [x]}}\n",
       "name: d\nbarrier: level\ntasks: {a: {run: [x]}}\n",
       "name: d\ntimeout: 5\ntasks: {a: {run: [x]}}\n",
       "name: d\nparams: {p: 5}\ntasks: {a: {run: [x]}}\n",

@@ -177,6 +177,29 @@ ParamSpec drawn_param(Rng& rng, const std::string& name) {
   return param;
 }
 
+ScheduleSpec drawn_schedule(Rng& rng) {
+  constexpr std::array<std::string_view, 4> kCrons{"30 2 * * MON", "@daily", " */15  9-17 1,15 * *",
+                                                   "0 0 29 FEB *"};
+  ScheduleSpec schedule;
+  if (rng.chance(700)) {
+    schedule.cron = one_of(rng, kCrons);
+    schedule.rule = parse_cron(schedule.cron).value();
+  } else {
+    schedule.every = seconds(rng.between(1, 86'400));
+  }
+  if (rng.chance(500)) schedule.timezone = "Europe/Berlin";
+  schedule.overlap = static_cast<Overlap>(rng.below(5));
+  if (rng.chance(500)) {
+    schedule.catchup = {.window = seconds(rng.between(0, 86'400)),
+                        .limit = static_cast<std::uint32_t>(rng.between(1, 1'000))};
+  }
+  if (rng.chance(300) && !schedule.cron.empty()) schedule.jitter = seconds(rng.between(0, 86'400));
+  if (rng.chance(300)) schedule.from = parse_written_time("2026-03-01 02:30", DayEnd::kFirst);
+  if (rng.chance(300)) schedule.until = parse_written_time("2027-03-01", DayEnd::kLast);
+  schedule.pause_on_failure = rng.chance(300);
+  return schedule;
+}
+
 Attempt drawn_attempt(Rng& rng) {
   return {.task = {.run = {drawn_number(rng)},
                    .index = static_cast<std::uint32_t>(drawn_number(rng)),
@@ -289,6 +312,11 @@ DagSpec drawn_dag(Rng& rng) {
   spec.barrier_levels = rng.chance(500);
   spec.run_timeout = drawn_timeout(rng);
   for (const std::string& name : drawn_names(rng)) spec.params.push_back(drawn_param(rng, name));
+  // Runs of a schedule are given no params.
+  const auto given = [](const ParamSpec& param) { return param.fallback.has_value(); };
+  if (std::ranges::all_of(spec.params, given) && rng.chance(500)) {
+    spec.schedule = drawn_schedule(rng);
+  }
   return spec;
 }
 
