@@ -162,6 +162,7 @@ void add_commands(CommandSpec app, Command& chosen, const std::vector<AddCommand
   add_worker(app, chosen);
   add_worker_check(app, chosen);
   add_dag(app, chosen);
+  add_schedules(app, chosen);
   add_status(app, chosen);
   add_top(app, chosen);
   add_dashboard(app, chosen);

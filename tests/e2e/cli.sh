@@ -55,6 +55,25 @@ code 7 run dags
 said 'is a directory'
 code 2 events --kind foo
 said 'the kinds are'
+cat >nightly.yaml <<'YAML'
+name: nightly
+schedule: {cron: "30 2 * * MON", timezone: Europe/Berlin}
+tasks: {a: {run: ["true"]}}
+YAML
+code 0 validate nightly.yaml
+said 'at 02:30 every Monday, Europe/Berlin'
+code 0 run --dry-run nightly.yaml
+said 'schedule: at 02:30 every Monday, Europe/Berlin'
+both schedules next nightly.yaml
+code 0 schedules next nightly.yaml --after 2026-03-23 --count 2
+said '2026-03-23 02:30:00 +01:00'
+said '2026-03-30 02:30:00 +02:00'
+code 2 schedules next nightly.yaml --after soon
+said 'is not a date or time'
+code 7 schedules next good.json
+said 'has no schedule'
+code 7 dag apply nightly.yaml
+said 'does not start runs by schedule yet'
 both dag list
 code 0 dag list -o name
 [[ "$(tr '\n' ' ' <out)" == "bad good " ]] || fail "names: $(cat out)"

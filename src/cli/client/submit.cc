@@ -12,6 +12,7 @@
 #include "api/codes.h"
 #include "base/file_text.h"
 #include "base/text.h"
+#include "base/zone_files.h"
 #include "cli/screen/json_view.h"
 #include "codec/dag_file.h"
 #include "codec/dag_json.h"
@@ -83,7 +84,7 @@ std::expected<PlanPtr, ExitCode> load_dag_plan(const Context& /*context*/,
                                                const std::string& path) {
   const auto text = read_file(path);
   if (!text) return std::unexpected(text.error());
-  auto plan = codec::check_dag_file(*text, codec::syntax_of(path), DagLimits{});
+  auto plan = codec::check_dag_file(*text, codec::syntax_of(path), {.zones = &system_zones()});
   if (plan) return *std::move(plan);
   for (const codec::DagComplaint& complaint : plan.error()) {
     const api::Code code =

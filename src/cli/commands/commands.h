@@ -17,6 +17,7 @@ void add_dag(CommandSpec app, Command& chosen);
 void add_dev(CommandSpec app, Command& chosen);
 void add_exec(CommandSpec app, Command& chosen);
 void add_run(CommandSpec app, Command& chosen);
+void add_schedules(CommandSpec app, Command& chosen);
 void add_validate(CommandSpec app, Command& chosen);
 void add_worker(CommandSpec app, Command& chosen);
 

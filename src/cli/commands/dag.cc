@@ -331,8 +331,9 @@ ExitCode validate(const Context& context, const ValidateFlags& flags) {
     if (context.output == Output::kName) {
       print(dag.spec.name + "\n");
     } else if (!context.quiet) {
-      print(fmt::format("{}: ok: {}, {} in {}\n", file, dag.spec.name, counted(dag.tasks, "task"),
-                        counted(dag.levels, "level")));
+      const auto& schedule = dag.spec.schedule;
+      print(fmt::format("{}: ok: {}, {} in {}{}\n", file, dag.spec.name, counted(dag.tasks, "task"),
+                        counted(dag.levels, "level"), schedule ? "; " + in_words(*schedule) : ""));
     }
   }
   return worst;

@@ -346,6 +346,7 @@ struct RunFlags {
 ExitCode show_plan(const DagPlan& plan) {
   print(fmt::format("{}: {} in {}\n", plan.spec.name, counted(plan.tasks, "task"),
                     counted(plan.levels, "level")));
+  if (plan.spec.schedule) print(fmt::format("  schedule: {}\n", in_words(*plan.spec.schedule)));
   for (std::uint32_t level = 0; level < plan.levels; ++level) {
     print(fmt::format("  level {}\n", level));
     for (const std::uint32_t node : plan.nodes_by_level[level]) {
