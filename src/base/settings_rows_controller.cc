@@ -422,10 +422,12 @@ constexpr SettingSpec kControllerRows[] = {
      .key = "leader_lease_secs",
      .kind = SettingKind::kSeconds,
      .fallback = "10",
-     .range = {0.5, 3600},
+     .range = {0.05, 3600},
+     .tuned = {"10", "10", "10", "1.5"},
      .doc = "How long a controller stays leader without renewing, when several share a database; a "
-            "frozen leader is replaced after that. Keep it well below `worker.self_fence_secs`: a "
-            "worker that hears from no leader for that long kills its tasks.",
+            "frozen leader is replaced after that. Workers that hear from no leader for "
+            "`worker.self_fence_secs` kill their tasks, so it must be shorter than that by two "
+            "heartbeats.",
      .store = kInController<&C::leader_lease>},
 };
 

@@ -17,6 +17,7 @@ constexpr std::string_view kGrace = "controller.reconnect_grace_secs";
 constexpr std::string_view kSweep = "controller.sweep_interval_ms";
 constexpr std::string_view kPartitionLease = "controller.partition_lease_secs";
 constexpr std::string_view kPartitionRenew = "controller.partition_renew_secs";
+constexpr std::string_view kLeaderLease = "controller.leader_lease_secs";
 constexpr std::string_view kHeartbeat = "worker.heartbeat_interval_secs";
 constexpr std::string_view kFence = "worker.self_fence_secs";
 constexpr std::string_view kKill = "worker.kill_grace_secs";
@@ -26,6 +27,8 @@ constexpr std::string_view kBackoffMax = "worker.spawn_backoff_max_seconds";
 constexpr std::string_view kDatabase = "database.io_timeout_secs";
 
 constexpr RuleTerm kFenceSweepKill[] = {{kFence}, {kSweep}, {kKill}};
+// One heartbeat since the last one that was answered, and one to find the next leader.
+constexpr RuleTerm kLeaderLeaseTerm[] = {{kLeaderLease}, {kHeartbeat, 2, 1}};
 constexpr RuleTerm kHeartbeatTerm[] = {{kHeartbeat}};
 constexpr RuleTerm kLeaseTerm[] = {{kLease}};
 constexpr RuleTerm kTcpTerm[] = {{kTcp}};
@@ -57,6 +60,10 @@ constexpr TimingRule kRules[] = {
      RuleRelation::kBelow,
      {kFence, 1, 2},
      "one slow database operation makes healthy workers kill their tasks"},
+    {kLeaderLeaseTerm,
+     RuleRelation::kAtMost,
+     {kFence},
+     "workers kill their tasks before another controller has replaced a frozen leader"},
     {kSweepTerm, RuleRelation::kAtMost, {kLease, 1, 5}, "deadlines are noticed far too late"},
     {kHealthCheckTerm, RuleRelation::kAtMost, {kLease}, "dead workers are reported far too late"},
     {kGraceTerm,
@@ -144,6 +151,12 @@ void derive_fence(SettingsDraft& draft, Beats beats) {
   draft.derive(kDatabase, std::min(scaled(draft, kDatabase), fence / 4), kFence);
 }
 
+// A frozen leader is replaced before workers give up on it.
+void derive_leader_lease(SettingsDraft& draft) {
+  const Duration room = draft.duration(kFence) - draft.duration(kHeartbeat) * 2;
+  draft.derive(kLeaderLease, std::min(draft.tuned(kLeaderLease), room), kFence);
+}
+
 void derive_around_lease(SettingsDraft& draft) {
   const Duration lease = draft.duration(kLease);
   draft.derive(kScheduled, std::max(draft.tuned(kScheduled), lease), kLease);
@@ -210,8 +223,13 @@ std::vector<std::string> derive_timing(SettingsDraft& draft) {
   derive_fence(draft, shortens ? Beats::kShortened : Beats::kAsTold);
   derive_around_lease(draft);
   derive_pairs(draft);
-  if (!shortens) return {};
-  return shorten_heartbeat(draft, from_heartbeat ? " (three intervals, as no timeout is set)" : "");
+  std::vector<std::string> notices;
+  if (shortens) {
+    notices =
+        shorten_heartbeat(draft, from_heartbeat ? " (three intervals, as no timeout is set)" : "");
+  }
+  derive_leader_lease(draft);
+  return notices;
 }
 
 std::vector<SettingsError> broken_rules(const SettingsDraft& draft) {

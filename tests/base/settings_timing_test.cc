@@ -41,6 +41,30 @@ INSTANTIATE_TEST_SUITE_P(
         TuningRow{"testing", millis(500), seconds(5), millis(2500), seconds(1), seconds(2)}),
     [](const auto& test) { return std::string(test.param.name); });
 
+// A worker may have beaten one interval before the leader froze, and needs one to find the next.
+TEST(SettingsTiming, S05_EveryTuningReplacesAFrozenLeaderBeforeWorkersGiveUp) {
+  for (const char* tuning : {"lan", "standard", "wan", "testing"}) {
+    const Settings s = settings_of(from_flags({std::string("--tuning=") + tuning}));
+    EXPECT_LE(s.controller.leader_lease + s.worker.heartbeat_interval * 2, s.worker.self_fence)
+        << tuning;
+  }
+}
+
+TEST(SettingsTiming, S05_LeaderLeaseFollowsAShorterSelfFence) {
+  const LoadedSettings all = loaded(from_flags({"--tuning=lan", "--worker.self_fence_secs=12"}));
+  EXPECT_EQ(all.settings.controller.leader_lease, seconds(6));
+  EXPECT_EQ(origin_of(all, "controller.leader_lease_secs"), "derived from worker.self_fence_secs");
+}
+
+TEST(SettingsTiming, S05_LeaderLeaseThatCostsTasksTheirAttemptIsRefusedWithTheNumbers) {
+  const auto result =
+      load_settings(from_flags({"--tuning=testing", "--controller.leader_lease_secs=3"}));
+  ASSERT_FALSE(result.has_value());
+  EXPECT_THAT(to_text(result.error()[0]),
+              HasSubstr("controller.leader_lease_secs + 2 x worker.heartbeat_interval_secs <= "
+                        "worker.self_fence_secs, but 3 s + 2 x 0.5 s = 4 s is more than 2.5 s"));
+}
+
 TEST(SettingsTiming, V08_TuningIsOverriddenByExplicitValues) {
   LoadRequest request = from_file("[worker]\nkill_grace_secs = 5\n");
   request.environment = {{"VORTEX_TUNING", "lan"}};

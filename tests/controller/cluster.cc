@@ -38,9 +38,13 @@ Cluster::Cluster(std::size_t controllers, std::vector<std::string> flags,
   store_ = store::open_memory(options);
   for (std::size_t i = 0; i < controllers; ++i) {
     LoadRequest request;
+    // With a lease of the leader that a busy machine does not lose.
     request.flags = {"--tuning=testing",
+                     "--controller.heartbeat_timeout_secs=60",
+                     "--controller.leader_lease_secs=10",
                      fmt::format("--controller.require_tokens={}", !tokens.empty()),
-                     "--controller.listen=127.0.0.1:0", "--monitoring.monitor_log=off",
+                     "--controller.listen=127.0.0.1:0",
+                     "--monitoring.monitor_log=off",
                      "--database.path=" + folder_.path() + "/" + std::to_string(i) + ".db"};
     request.flags.insert(request.flags.end(), flags.begin(), flags.end());
     auto loaded = load_settings(request);

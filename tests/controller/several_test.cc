@@ -256,7 +256,8 @@ TEST(SeveralControllers, EventsStreamThroughAStandbyAsTheyHappen) {
 }
 
 TEST(SeveralControllers, GracefulStopHandsLeadershipOverAtOnce) {
-  Cluster cluster(3, {"--controller.leader_lease_secs=600"});
+  Cluster cluster(
+      3, {"--controller.leader_lease_secs=600", "--controller.heartbeat_timeout_secs=3600"});
   const std::size_t first = cluster.leader();
   const Instant begin = boot_clock_now();
   cluster.stop(first);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tests/e2e/controllers.sh VORTEX: three controllers on PostgreSQL. Workers know only two of them. The leader is
+# tests/e2e/controllers.sh VORTEX [TUNING LEASE]: three controllers on PostgreSQL. Workers know only two of them. The leader is
 # killed with -9, frozen and stopped while a task runs: commands are served soon by another one, the task is not
 # started again, and a leader that was frozen changes nothing when it goes on.
 # Proves: V11 S05
@@ -9,7 +9,8 @@ source "$(dirname "$0")/postgres.sh"
 
 vortex="$(realpath "$1")"
 folder="$(mktemp -d)"
-lease=3
+tuning="${2:-standard}"
+lease="${3:-3}"
 declare -a ports pids
 worker=
 clean_up() {
@@ -34,7 +35,7 @@ start_database() {
 
 start_controller() { # start_controller INDEX
   "$vortex" controller --database.url="$database" --controller.listen="127.0.0.1:${ports[$1]}" \
-    --tuning=standard --controller.leader_lease_secs="$lease" --controller.require-tokens=false \
+    --tuning="$tuning" --controller.leader_lease_secs="$lease" --controller.require-tokens=false \
     --monitoring.monitor_log="$folder/monitor-$1.log" 2>>"$folder/controller-$1.log" &
   pids[$1]=$!
 }
@@ -92,7 +93,7 @@ eventually listed
 
 # The worker is given the standbys alone.
 url="$(IFS=,; echo "${others[*]}")"
-"$vortex" worker --server "$url" --name "ha" --slots 2 --tuning=standard --state-dir "$folder/state" \
+"$vortex" worker --server "$url" --name "ha" --slots 2 --tuning="$tuning" --state-dir "$folder/state" \
   --work-dir "$folder/work" 2>"$folder/worker.log" &
 worker=$!
 submit_waiting
@@ -114,7 +115,7 @@ begin="$(now_ms)"
 kill -STOP "${pids[$frozen]}"
 served_after "$frozen"
 echo "leader frozen: commands served after $took ms (lease $lease s)"
-((took <= lease * 1000 + 2000)) || fail "commands were served $took ms after SIGSTOP"
+((took <= $(jq -n "$lease * 1000 | floor") + 2000)) || fail "commands were served $took ms after SIGSTOP"
 kill -CONT "${pids[$frozen]}"
 is_standby() { [[ "$(curl -s -m 1 "$(at "$frozen")/readyz" | jq -r '.status + .role')" == okstandby ]]; }
 eventually is_standby
