@@ -349,7 +349,9 @@ Handled supervisor_events(Call& call) {
   core::Command command = std::move(told);
   auto done = co_await ask<core::Done>(call.backend, std::move(command));
   if (!done) co_return std::unexpected(std::move(done.error()));
-  co_return empty_answer();
+  net::Response response = empty_answer();
+  tell_controllers(call, response);
+  co_return response;
 }
 
 Handled drain_worker(Call& call) {

@@ -25,17 +25,11 @@
 #include "codec/sync_json.h"
 #include "net/socket.h"
 #include "worker/answers.h"
+#include "worker/known_controllers.h"
 
 namespace vortex::worker {
 
 namespace asio = boost::asio;
-
-namespace {
-
-constexpr std::string_view kControllersHeader = "Vortex-Controllers";
-constexpr std::size_t kLearnedMax = 32;
-
-}  // namespace
 
 class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
  public:
@@ -239,13 +233,8 @@ class AgentShell::Impl : public std::enable_shared_from_this<AgentShell::Impl> {
   // Controllers that this one names are called as well, with the same token, when it is their turn.
   // Not without TLS if this one was reached with it: the token would be sent in clear.
   void learn(net::ClientConfig teller, std::string told) {
-    std::vector<net::Endpoint> named;
-    for (std::size_t at = 0; at < told.size() && named.size() < kLearnedMax;) {
-      const std::size_t end = std::min(told.find(',', at), told.size());
-      const auto endpoint = net::parse_endpoint(std::string_view(told).substr(at, end - at), 0);
-      if (endpoint && (endpoint->tls || !teller.endpoint.tls)) named.push_back(*endpoint);
-      at = end + 1;
-    }
+    const std::vector<net::Endpoint> named = named_controllers(teller, told);
+    hooks_.learned(teller, told);
     for (const net::Endpoint& endpoint : named) {
       const auto is_it = [&endpoint](const Line& line) { return is_same(line, endpoint); };
       if (std::ranges::any_of(lines_, is_it)) continue;

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
@@ -31,6 +32,9 @@ struct ShellHooks {
   std::function<void(Incarnation)> registering;  // about to be: not sent yet
   // It is: before anything is said in it. With the secret of that life.
   std::function<void(Incarnation, const std::string&)> registered;
+  // A controller named others, for calls that are not the agent's.
+  std::function<void(const net::ClientConfig& teller, std::string_view named)> learned =
+      [](const net::ClientConfig&, std::string_view) {};
   std::function<void()> ready;  // registered for the first time
   std::function<void(agent::Exit::How)> exited;
   OwnLog log;

@@ -94,8 +94,8 @@ class CheckpointCarrier::Impl : public std::enable_shared_from_this<Impl> {
     Line& operator=(const Line&) = delete;
 
     void connect() {
-      const auto& all = owner.config_.controllers;
-      client = std::make_unique<net::Client>(owner.io_.get_executor(), all[current % all.size()]);
+      client = std::make_unique<net::Client>(owner.io_.get_executor(),
+                                             owner.config_.controllers->at(turn));
       owner.clients_.push_back(client.get());
     }
     void drop() {
@@ -105,7 +105,7 @@ class CheckpointCarrier::Impl : public std::enable_shared_from_this<Impl> {
 
     Impl& owner;
     std::unique_ptr<net::Client> client;
-    std::size_t current = 0;
+    std::size_t turn = 0;
     Duration patience;
     Instant answered = boot_clock_now();
     Duration wait = kPieceRetryMin;
@@ -133,7 +133,7 @@ class CheckpointCarrier::Impl : public std::enable_shared_from_this<Impl> {
       if (shut_ || boot_clock_now() - line.answered > line.patience) co_return result;
       if (!answered) {
         line.drop();
-        ++line.current;
+        ++line.turn;
       }
       asio::steady_timer timer(io_, std::chrono::microseconds(line.wait.us));
       co_await timer.async_wait(asio::use_awaitable);

@@ -19,11 +19,12 @@
 #include "model/sync.h"
 #include "net/client.h"
 #include "worker/files.h"
+#include "worker/known_controllers.h"
 
 namespace vortex::worker {
 
 struct CarrierConfig {
-  std::vector<net::ClientConfig> controllers;
+  std::shared_ptr<const KnownControllers> controllers;
   WorkerId worker;
   std::function<Incarnation()> life;  // the one that is registered
   std::function<std::string()> session = [] { return std::string(); };  // its secret

@@ -179,7 +179,7 @@ void Journal::run() {
       continue;
     }
     // What is left stays in the file for the next supervisor, so nobody waits for it here.
-    if (ending_ && ++last_tries >= config_.controllers.size()) return;
+    if (ending_ && ++last_tries >= config_.controllers->size()) return;
     if (boot_clock_now() >= last_try) return;
     const Duration pause = ending_ ? kJournalRetryMin : wait;
     changed_.wait_for(lock, std::chrono::microseconds(pause.us));
@@ -188,7 +188,7 @@ void Journal::run() {
 }
 
 Journal::Told Journal::tell(const std::vector<Waiting>& entries) {
-  net::ClientConfig client = config_.controllers[current_];
+  net::ClientConfig client = config_.controllers->at(turn_);
   client.connect_limit = kJournalCallLimit;
   net::Call call;
   call.method = net::Method::kPost;
@@ -203,16 +203,21 @@ Journal::Told Journal::tell(const std::vector<Waiting>& entries) {
   for (const Waiting& entry : entries) json.raw(entry.json);
   json.end_array().end_object();
   call.limit = kJournalCallLimit;
+  if (!told_.empty()) call.headers.emplace_back(kControllersHeader, told_);
   const CallResult result = net::send_and_wait(client, std::move(call));
   if (result && result->status / 100 == 2) {
     trouble_.clear();
+    if (const auto named = net::find_header(result->headers, kControllersHeader)) {
+      told_ = *named;
+      config_.controllers->learn(client, told_);
+    }
     return Told::kYes;
   }
   std::string trouble = fmt::format("{}:{}: did not accept the journal: {}", client.endpoint.host,
                                     client.endpoint.port, trouble_of(result));
   if (trouble != trouble_) config_.log(LogLevel::kWarn, trouble);
   trouble_ = std::move(trouble);
-  current_ = (current_ + 1) % config_.controllers.size();
+  ++turn_;
   // It is understood and refused: asking again would hold up what comes after. Missing rights, and
   // a controller that does not know the route, may change.
   const bool refused = result && (result->status == 400 || result->status == 422);

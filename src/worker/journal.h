@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -21,6 +22,7 @@
 #include "model/event.h"
 #include "model/ids.h"
 #include "net/client.h"
+#include "worker/known_controllers.h"
 #include "worker/options.h"
 
 namespace vortex::worker {
@@ -42,7 +44,7 @@ class Journal {
     std::string path;  // kept until all is told
     std::string machine;
     std::string supervisor;
-    std::vector<net::ClientConfig> controllers;
+    std::shared_ptr<KnownControllers> controllers;  // learns from the answers
     OwnLog log;
   };
   // Takes over what an earlier supervisor could not tell.
@@ -68,8 +70,9 @@ class Journal {
   Told tell(const std::vector<Waiting>& entries);
 
   Config config_;
-  std::size_t current_ = 0;  // controller; of the thread alone
-  std::string trouble_;      // told last; of the thread alone
+  std::size_t turn_ = 0;  // of a controller; of the thread alone
+  std::string told_;      // which controllers there are; of the thread alone
+  std::string trouble_;   // told last; of the thread alone
   std::mutex guard_;
   std::condition_variable changed_;
   std::string journal_;  // its id

@@ -60,11 +60,7 @@ constexpr int kAnsweredOk = 2;
 class LogShipper::Impl : public std::enable_shared_from_this<LogShipper::Impl> {
  public:
   Impl(asio::io_context& io, ShipperConfig config)
-      : io_(io), timer_(io), config_(std::move(config)) {
-    for (const net::ClientConfig& controller : config_.controllers) {
-      clients_.push_back(std::make_unique<net::Client>(io.get_executor(), controller));
-    }
-  }
+      : io_(io), timer_(io), config_(std::move(config)) {}
 
   void write(Attempt attempt, std::string_view bytes) {
     const Instant now = boot_clock_now();
@@ -91,7 +87,7 @@ class LogShipper::Impl : public std::enable_shared_from_this<LogShipper::Impl> {
   void shut() {
     shut_ = true;
     timer_.cancel();
-    for (const auto& client : clients_) client->close();
+    if (client_) client_->close();
   }
 
  private:
@@ -178,7 +174,10 @@ class LogShipper::Impl : public std::enable_shared_from_this<LogShipper::Impl> {
         micros(size * 1'000'000 / static_cast<std::int64_t>(config_.bytes_per_second));
     last_ = attempt;
     in_flight_ = true;
-    asio::co_spawn(io_, clients_[current_]->send(std::move(call)),
+    if (!client_) {
+      client_ = std::make_unique<net::Client>(io_.get_executor(), config_.controllers->at(turn_));
+    }
+    asio::co_spawn(io_, client_->send(std::move(call)),
                    [self = shared_from_this(), attempt](const std::exception_ptr& error,
                                                         const CallResult& result) {
                      if (!self->shut_) self->over(attempt, error ? CallResult{} : result);
@@ -197,7 +196,8 @@ class LogShipper::Impl : public std::enable_shared_from_this<LogShipper::Impl> {
     } else {
       wait_ = std::clamp(wait_ * 2, kOutputRetryMin, kOutputRetryMax);
       not_before_ = now + wait_;
-      current_ = (current_ + 1) % clients_.size();
+      client_.reset();
+      ++turn_;
     }
     pump(now);
   }
@@ -230,8 +230,8 @@ class LogShipper::Impl : public std::enable_shared_from_this<LogShipper::Impl> {
   asio::io_context& io_;
   asio::steady_timer timer_;
   ShipperConfig config_;
-  std::vector<std::unique_ptr<net::Client>> clients_;
-  std::size_t current_ = 0;
+  std::unique_ptr<net::Client> client_;  // of the controller whose turn it is; null: not called yet
+  std::size_t turn_ = 0;
   Outputs outputs_;
   Attempt last_;
   bool in_flight_ = false;

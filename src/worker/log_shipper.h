@@ -23,6 +23,7 @@
 #include "base/time.h"
 #include "model/sync.h"
 #include "net/client.h"
+#include "worker/known_controllers.h"
 #include "worker/options.h"
 
 namespace vortex::worker {
@@ -78,7 +79,7 @@ class LogBuffer {
 };
 
 struct ShipperConfig {
-  std::vector<net::ClientConfig> controllers;
+  std::shared_ptr<const KnownControllers> controllers;
   std::function<std::string()> session = [] { return std::string(); };  // of the present life
   std::size_t buffer_bytes_max = 1024 * 1024;                           // per attempt
   std::uint64_t bytes_per_second = 4 * 1024 * 1024;                     // per attempt

@@ -176,7 +176,7 @@ bool Supervisor::prepare() {
   journal.path = folder_->path() + ".journal";
   journal.machine = options_.worker.info.machine.text;
   journal.supervisor = options_.name;
-  journal.controllers = options_.worker.controllers;
+  journal.controllers = std::make_shared<KnownControllers>(options_.worker.controllers);
   journal.log = options_.log;
   journal_ = std::make_unique<Journal>(std::move(journal));
   for (std::uint32_t i = 1; i <= options_.count; ++i) {

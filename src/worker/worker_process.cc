@@ -127,6 +127,7 @@ class WorkerProcess {
   Fence fence_;
   Loop tasks_;
   Loop beat_;
+  std::shared_ptr<KnownControllers> controllers_;  // for output and checkpoints
   std::unique_ptr<LogShipper> shipper_;
   std::unique_ptr<CheckpointCarrier> carrier_;
   std::set<Attempt> fetching_;  // on the tasks' thread
@@ -170,8 +171,9 @@ std::string WorkerProcess::make_fence() {
 }
 
 void WorkerProcess::start_executor() {
+  controllers_ = std::make_shared<KnownControllers>(options_.worker.controllers);
   ShipperConfig shipper;
-  shipper.controllers = options_.worker.controllers;
+  shipper.controllers = controllers_;
   shipper.buffer_bytes_max =
       std::clamp(kLogBytesInAll / std::max(info().slots, 1U), kLogBytesMin, kLogBytesPerTask);
   shipper.flush_limit = std::min(shipper.flush_limit, settings().worker.self_fence / 4);
@@ -179,7 +181,7 @@ void WorkerProcess::start_executor() {
   shipper.session = [this] { return session(); };
   shipper_ = std::make_unique<LogShipper>(tasks_.io, std::move(shipper));
   CarrierConfig carrier;
-  carrier.controllers = options_.worker.controllers;
+  carrier.controllers = controllers_;
   carrier.worker = info().id;
   carrier.life = [this] { return Incarnation{life_}; };
   carrier.session = [this] { return session(); };
@@ -264,6 +266,9 @@ std::string WorkerProcess::start_agent() {
     lives_.note_session(life, session);
     const std::scoped_lock lock(session_guard_);
     session_ = session;
+  };
+  hooks.learned = [all = controllers_](const net::ClientConfig& teller, std::string_view named) {
+    all->learn(teller, named);
   };
   hooks.ready = [this] { tell_supervisor(kNewsReady); };
   hooks.exited = [this](agent::Exit::How how) {

@@ -87,7 +87,7 @@ Journal::Config config_for(const Receiver& receiver, const TempFolder& folder) {
   return {.path = folder.path() + "/s.journal",
           .machine = "host",
           .supervisor = "s",
-          .controllers = {receiver.client()},
+          .controllers = std::make_shared<KnownControllers>(std::vector{receiver.client()}),
           .log = [](LogLevel, const std::string&) {}};
 }
 

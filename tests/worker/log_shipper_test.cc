@@ -8,6 +8,7 @@
 #include <string>
 
 #include <boost/asio/io_context.hpp>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
@@ -65,13 +66,17 @@ const Attempt kAttempt{{.run = {1}, .index = 0}, {1}};
 class Shipping : public testing::Test {
  protected:
   ShipperConfig config(std::vector<std::uint16_t> ports) {
+    std::vector<net::ClientConfig> given;
+    for (const std::uint16_t port : ports) given.push_back(at(port));
+    controllers = std::make_shared<KnownControllers>(std::move(given));
     ShipperConfig config;
-    for (const std::uint16_t port : ports) {
-      net::ClientConfig client;
-      client.endpoint.port = port;
-      config.controllers.push_back(client);
-    }
+    config.controllers = controllers;
     return config;
+  }
+  static net::ClientConfig at(std::uint16_t port) {
+    net::ClientConfig client;
+    client.endpoint.port = port;
+    return client;
   }
   // Runs the loop until it holds.
   bool run_until(const std::function<bool()>& holds) {
@@ -82,6 +87,7 @@ class Shipping : public testing::Test {
 
   asio::io_context io{1};
   LogServer server{io};
+  std::shared_ptr<KnownControllers> controllers;  // of the newest config
 };
 
 TEST_F(Shipping, EverythingArrivesBeforeFlushedIsCalled) {
@@ -132,6 +138,31 @@ TEST_F(Shipping, TheNextControllerIsTriedWhenOneIsGone) {
   shipper.close(kAttempt, [&] { flushed = true; });
   ASSERT_TRUE(run_until([&] { return flushed; }));
   EXPECT_EQ(server.text, "text");
+}
+
+TEST_F(Shipping, ControllerThatWasLearnedIsTriedWhenTheGivenOneIsGone) {
+  LogShipper shipper(io, config({1}));  // nobody listens there
+  shipper.write(kAttempt, "text");
+  bool flushed = false;
+  shipper.close(kAttempt, [&] { flushed = true; });
+  controllers->learn(at(1), fmt::format("http://127.0.0.1:1,http://127.0.0.1:{}", server.port()));
+  EXPECT_EQ(controllers->size(), 2U) << "one that is known is not added again";
+  ASSERT_TRUE(run_until([&] { return flushed; }));
+  EXPECT_EQ(server.text, "text");
+}
+
+TEST(KnownControllers, LearnedOnesReplaceEachOtherAndNeverThoseThatWereGiven) {
+  net::ClientConfig given;
+  given.endpoint = {"a", 1, true};
+  KnownControllers controllers({given});
+  controllers.learn(given, "https://b:2,http://c:3,nonsense,https://a:1");
+  ASSERT_EQ(controllers.size(), 2U) << "no token goes to one in clear";
+  EXPECT_EQ(controllers.at(1).endpoint.host, "b");
+  EXPECT_EQ(controllers.at(3).endpoint.host, "b");
+  controllers.learn(given, "https://d:4");
+  ASSERT_EQ(controllers.size(), 2U);
+  EXPECT_EQ(controllers.at(0).endpoint.host, "a");
+  EXPECT_EQ(controllers.at(1).endpoint.host, "d");
 }
 
 TEST_F(Shipping, WhatIsNotWantedAnyMoreIsDroppedAndNotSentAgain) {
