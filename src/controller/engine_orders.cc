@@ -26,6 +26,16 @@ Answer refused(const store::Error& error) {
   return lead::Unavailable{};
 }
 
+decltype(lead::AcquireAnswer::result) answer_to(const store::Result<store::AcquireAnswer>& result) {
+  using Answer = decltype(lead::AcquireAnswer::result);
+  if (!result) return refused<Answer>(result.error());
+  if (const auto* won = std::get_if<store::Won>(&*result)) {
+    return lead::Won{won->term, won->database_now};
+  }
+  const auto& other = std::get<store::HeldByOther>(*result);
+  return lead::HeldByOther{other.holder, other.remaining};
+}
+
 engine::CommitEnded ended(std::uint64_t number, const store::Result<void>& result) {
   using How = engine::CommitEnded::How;
   if (result) return {number, How::kDone};
@@ -77,24 +87,22 @@ api::UnservedError error_of(engine::Unserved why) {
 }  // namespace
 
 void EngineShell::perform(lead::TryAcquire& order) {
-  using Answer = decltype(lead::AcquireAnswer::result);
   committer_.post([this, order](store::Writer& writer) {
     const auto result = writer.acquire({order.me, url_}, order.lease);
-    Answer answer = lead::Unavailable{};
-    if (!result) {
-      answer = refused<Answer>(result.error());
-      set_trouble("cannot write to the database: " + result.error().detail);
-      outlet_.say(LogLevel::kError, "cannot become the leader: " + result.error().detail);
-      // The reserve lets a controller start on a full disk and finish what is running.
-      if (result.error().fault == store::Fault::kFull) outlet_.make_space();
-    } else if (const auto* won = std::get_if<store::Won>(&*result)) {
-      answer = lead::Won{won->term, won->database_now};
-    } else {
-      const auto& other = std::get<store::HeldByOther>(*result);
-      answer = lead::HeldByOther{other.holder, other.remaining};
+    if (!result) note_outage(result.error());
+    if (const auto line = result ? outage_.worked(boot_clock_now()) : std::nullopt) {
+      outlet_.say(LogLevel::kInfo, *line);
     }
-    tell(lead::Input{lead::AcquireAnswer{order.call, answer}});
+    tell(lead::Input{lead::AcquireAnswer{order.call, answer_to(result)}});
   });
+}
+
+void EngineShell::note_outage(const store::Error& error) {
+  set_trouble("cannot write to the database: " + error.detail);
+  const auto line = outage_.failed(boot_clock_now(), "cannot become the leader: " + error.detail);
+  if (line) outlet_.say(LogLevel::kError, *line);
+  // The reserve lets a controller start on a full disk and finish what is running.
+  if (error.fault == store::Fault::kFull) outlet_.make_space();
 }
 
 void EngineShell::perform(lead::Renew& order) {

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/outage_lines.h"
 #include "base/settings.h"
 #include "base/time.h"
 #include "controller/audit.h"
@@ -132,6 +133,7 @@ class EngineShell {
 
   // engine_orders.cc: one for each order.
   void perform(core::lead::TryAcquire& order);
+  void note_outage(const store::Error& error);
   void perform(core::lead::Renew& order);
   void perform(core::lead::Release& order);
   void perform(engine::WriteBatch& order);
@@ -191,6 +193,7 @@ class EngineShell {
   std::atomic<std::uint32_t> live_workers_{0};
   std::atomic<std::uint32_t> live_leases_{0};
   std::atomic<bool> brake_{false};
+  OutageLines outage_{"the database can be written again"};  // of the committer's thread
 };
 
 }  // namespace vortex::controller

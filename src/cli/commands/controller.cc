@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <ctime>
+#include <expected>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,12 +14,14 @@
 
 #include "api/secrets.h"
 #include "base/clock.h"
+#include "base/outage_lines.h"
 #include "cli/arguments.h"
 #include "cli/client/api_client.h"
 #include "cli/commands/commands.h"
 #include "cli/local/own_tokens.h"
 #include "cli/logger.h"
 #include "controller/space_reserve.h"
+#include "controller/waiting_room.h"
 #include "net/client.h"
 #include "net/socket.h"
 #include "store/open.h"
@@ -27,6 +30,7 @@ namespace vortex::cli {
 namespace {
 
 constexpr long kStopLookNs = 20'000'000;
+constexpr timespec kStoreLook{1, 0};
 
 // Tells the service manager once work is taken; loading millions of tasks takes a while.
 int wait_for_end(controller::Controller& controller, const sigset_t& signals) {
@@ -90,6 +94,45 @@ store::Result<std::unique_ptr<store::Store>> open_store(const Settings& settings
   return store::open_store(settings.database, notice);
 }
 
+// A database that is away is waited for; one that refuses what the settings say is not.
+bool is_worth_waiting(const store::Error& error, const Settings& settings) {
+  return error.fault == store::Fault::kUnavailable && !settings.database.url.empty();
+}
+
+// Answers health checks meanwhile. The error is how to end; what there is to tell is told.
+std::expected<std::unique_ptr<store::Store>, ExitCode> wait_for_store(const Settings& settings,
+                                                                      spdlog::logger& logger,
+                                                                      store::Error error,
+                                                                      const sigset_t& signals) {
+  auto room = controller::WaitingRoom::open(settings);
+  if (!room) {
+    complain(room.error());
+    return std::unexpected(ExitCode::kFailed);
+  }
+  OutageLines lines("the database answers again");
+  while (is_worth_waiting(error, settings)) {
+    if (const auto line = lines.failed(boot_clock_now(), error.detail)) {
+      logger.error("waiting for the database {}: {}", store::name_of_store(settings.database),
+                   *line);
+    }
+    sd_notify(0, "STATUS=waiting for the database\nEXTEND_TIMEOUT_USEC=60000000");
+    const int signal = sigtimedwait(&signals, nullptr, &kStoreLook);
+    if (signal > 0 && signal != SIGHUP) {
+      logger.info("stopped while waiting for the database");
+      return std::unexpected(ExitCode::kOk);
+    }
+    auto store = open_store(settings, logger);
+    if (store) {
+      if (const auto line = lines.worked(boot_clock_now())) logger.info("{}", *line);
+      sd_notify(0, "STATUS=");
+      return *std::move(store);
+    }
+    error = std::move(store.error());
+  }
+  complain_about_store(error, settings.database);
+  return std::unexpected(ExitCode::kFailed);
+}
+
 // Valid although they are in no database: whoever may read their files may use them. No token that
 // is created can have these names.
 std::vector<TokenRow> rows_of(const local::OwnTokens& own) {
@@ -146,6 +189,11 @@ ExitCode serve(Context& context, bool no_tokens) {
   const std::string path = loaded->settings.database.path;
   const std::string database = store::name_of_store(loaded->settings.database);
   auto store = open_store(loaded->settings, *logger);
+  if (!store && is_worth_waiting(store.error(), loaded->settings)) {
+    auto waited = wait_for_store(loaded->settings, *logger, std::move(store.error()), signals);
+    if (!waited) return waited.error();
+    store = *std::move(waited);
+  }
   if (!store) {
     complain_about_store(store.error(), loaded->settings.database);
     return ExitCode::kFailed;

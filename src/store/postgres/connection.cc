@@ -1,6 +1,7 @@
 #include "store/postgres/connection.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <utility>
@@ -77,6 +78,59 @@ std::string_view name_of(Use use) {
   return "vortex";
 }
 
+// What libpq is given. Ours first: what the connection string says replaces it.
+class ConnectWords {
+ public:
+  ConnectWords(const ConnectionSetup& setup, const Given& given)
+      : texts_{std::string(name_of(setup.use)),
+               std::to_string(whole_seconds(setup)),
+               std::to_string(std::min<std::int64_t>(setup.timeout.us / 1'000, 60'000)),
+               std::to_string(std::max<std::int64_t>(whole_seconds(setup) / 2, 1)),
+               "1",
+               "3",
+               setup.url,
+               "UTF8",
+               "read-write"} {
+    for (const std::string& text : texts_) values_.push_back(text.c_str());
+    values_.push_back(nullptr);
+    if (!given.several_hosts || given.session_attributes) keywords_[8] = nullptr;
+  }
+  const char* const* keywords() const { return keywords_.data(); }
+  const char* const* values() const { return values_.data(); }
+
+ private:
+  static std::int64_t whole_seconds(const ConnectionSetup& setup) {
+    return std::clamp<std::int64_t>((setup.timeout.us + 999'999) / 1'000'000, 2, 60);
+  }
+
+  std::array<const char*, 10> keywords_{"application_name",
+                                        "connect_timeout",
+                                        "tcp_user_timeout",
+                                        "keepalives_idle",
+                                        "keepalives_interval",
+                                        "keepalives_count",
+                                        "dbname",
+                                        "client_encoding",
+                                        "target_session_attrs",
+                                        nullptr};
+  std::vector<std::string> texts_;
+  std::vector<const char*> values_;
+};
+
+// SQLSTATEs of a server that is up and will not let us in until somebody changes something: who we
+// are (28), which database (3D), what we may do.
+bool is_turned_away(std::string_view said) {
+  while (!said.empty()) {
+    const std::size_t end = std::min(said.find('\n'), said.size());
+    const std::string_view line = said.substr(0, end);
+    said.remove_prefix(std::min(end + 1, said.size()));
+    if (line.size() < 5) continue;
+    const std::string_view state = line.substr(line.size() - 5);
+    if (state.starts_with("28") || state.starts_with("3D") || state == "42501") return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Fault fault_of(std::string_view sqlstate) {
@@ -97,29 +151,8 @@ void ResultDeleter::operator()(pg_result* result) const { PQclear(result); }
 Result<std::unique_ptr<Connection>> Connection::open(const ConnectionSetup& setup) {
   const auto given = read_url(setup.url);
   if (!given) return std::unexpected(given.error());
-  // Ours first: what the connection string says replaces it.
-  const std::int64_t whole_seconds =
-      std::clamp<std::int64_t>((setup.timeout.us + 999'999) / 1'000'000, 2, 60);
-  const std::string connect = std::to_string(whole_seconds);
-  const std::string user_timeout =
-      std::to_string(std::min<std::int64_t>(setup.timeout.us / 1'000, 60'000));
-  const std::string idle = std::to_string(std::max<std::int64_t>(whole_seconds / 2, 1));
-  const bool find_primary = given->several_hosts && !given->session_attributes;
-  const std::string name(name_of(setup.use));
-  const char* keywords[] = {"application_name",
-                            "connect_timeout",
-                            "tcp_user_timeout",
-                            "keepalives_idle",
-                            "keepalives_interval",
-                            "keepalives_count",
-                            "dbname",
-                            "client_encoding",
-                            find_primary ? "target_session_attrs" : nullptr,
-                            nullptr};
-  const char* values[] = {
-      name.c_str(),      connect.c_str(), user_timeout.c_str(), idle.c_str(), "1", "3",
-      setup.url.c_str(), "UTF8",          "read-write",         nullptr};
-  PGconn* db = PQconnectdbParams(keywords, values, 1);
+  const ConnectWords words(setup, *given);
+  PGconn* db = PQconnectdbParams(words.keywords(), words.values(), 1);
   std::unique_ptr<Connection> connection(new Connection(db, setup));
   if (db == nullptr || PQstatus(db) != CONNECTION_OK) {
     return std::unexpected(connection->lost("connecting to the database"));
@@ -127,6 +160,24 @@ Result<std::unique_ptr<Connection>> Connection::open(const ConnectionSetup& setu
   PQsetNoticeReceiver(db, note_warning, connection.get());
   if (auto done = connection->set_up(); !done) return std::unexpected(done.error());
   return connection;
+}
+
+bool Connection::is_refused(const ConnectionSetup& setup) {
+  const auto given = read_url(setup.url);
+  if (!given) return true;
+  const ConnectWords words(setup, *given);
+  Connection probe(PQconnectStartParams(words.keywords(), words.values(), 1), setup);
+  if (probe.db_ == nullptr) return false;
+  // The state alone, whatever the language of the server.
+  PQsetErrorVerbosity(probe.db_, PQERRORS_SQLSTATE);
+  const std::int64_t deadline = deadline_after(setup.timeout);
+  for (bool to_write = true;;) {
+    if (PQstatus(probe.db_) == CONNECTION_BAD || !probe.wait(to_write, deadline)) break;
+    const PostgresPollingStatusType next = PQconnectPoll(probe.db_);
+    if (next == PGRES_POLLING_OK || next == PGRES_POLLING_FAILED) break;
+    to_write = next == PGRES_POLLING_WRITING;
+  }
+  return PQstatus(probe.db_) == CONNECTION_BAD && is_turned_away(PQerrorMessage(probe.db_));
 }
 
 Result<void> Connection::set_up() {

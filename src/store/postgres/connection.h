@@ -41,6 +41,9 @@ using ResultPtr = std::unique_ptr<pg_result, ResultDeleter>;
 class Connection {
  public:
   static Result<std::unique_ptr<Connection>> open(const ConnectionSetup& setup);
+  // After open() failed: a server is up and turns us away for what the settings say (user,
+  // password, database), so that trying again is of no use.
+  static bool is_refused(const ConnectionSetup& setup);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;

@@ -51,9 +51,16 @@ class PostgresStore final : public Store {
 
 Result<std::unique_ptr<Store>> open_postgres(const PostgresOptions& options) {
   using namespace postgres;
-  auto db =
-      Connection::open({.url = options.url, .use = Use::kWrite, .timeout = options.io_timeout});
-  if (!db) return std::unexpected(db.error());
+  const ConnectionSetup setup{
+      .url = options.url, .use = Use::kWrite, .timeout = options.io_timeout};
+  auto db = Connection::open(setup);
+  if (!db) {
+    Error error = std::move(db.error());
+    if (error.fault == Fault::kUnavailable && Connection::is_refused(setup)) {
+      error.fault = Fault::kBadRequest;
+    }
+    return std::unexpected(std::move(error));
+  }
   if (auto done = migrate(**db); !done) return std::unexpected(done.error());
   const auto mark = (*db)->exec(std::string(postgres::sql::kCopyMark));
   if (!mark) return std::unexpected(mark.error());
