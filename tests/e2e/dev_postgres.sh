@@ -68,6 +68,14 @@ three_with_one_leader() {
     jq -e '(.controllers | length == 3) and ([.controllers[] | select(.role == "leader")] | length == 1)'
 }
 eventually three_with_one_leader
+
+# A database that is killed is started again, and the controllers go on with it.
+kill -9 "$(head -1 .vortex/postgres/data/postmaster.pid)"
+eventually grep -q "PostgreSQL exited; it was started again" dev.log
+for url in "${urls[@]}"; do
+  eventually "$vortex" --server "$url" exec -- true
+done
+kill -0 "$dev" || fail "dev ended with its database"
 runs="$("$vortex" --server "${urls[0]}" runs list -o name | wc -l)"
 end
 
@@ -75,4 +83,17 @@ end
 start
 [[ "$("$vortex" --server "${urls[2]}" runs list -o name | wc -l)" == "$runs" ]] || fail "runs are missing"
 end
+
+# A database that dies again and again is given up, and says why.
+start
+revived() { [[ "$(grep -c "it was started again" dev.log)" -ge "$1" ]]; }
+for i in 1 2 3 4 5 6; do
+  kill -9 "$(head -1 .vortex/postgres/data/postmaster.pid)"
+  ((i == 6)) || eventually revived "$i"
+done
+code=0
+wait "$dev" || code=$?
+dev=
+[[ "$code" == 1 ]] || fail "dev ended with $code"
+grep -q "PostgreSQL exited 6 times within 10 minutes" dev.log || fail "it does not say why it ended"
 echo "dev_postgres: ok"

@@ -124,6 +124,12 @@ ExitCode wait_for_end(local::Cluster& cluster, const sigset_t& signals) {
   const timespec look{0, kClusterLookNs};
   for (;;) {
     if (sigtimedwait(&signals, nullptr, &look) > 0) return ExitCode::kOk;
+    const auto revived = cluster.revive_postgres();
+    if (!revived) {
+      complain(revived.error());
+      return ExitCode::kFailed;
+    }
+    if (!revived->empty()) talk(*revived);
     if (const std::string wrong = cluster.trouble(); !wrong.empty()) {
       complain(wrong);
       return ExitCode::kFailed;

@@ -120,6 +120,9 @@ std::expected<void, std::string> ControllerProcess::wait_ready(Duration limit) {
 namespace {
 
 constexpr Duration kClusterLook = millis(10);
+constexpr std::size_t kRevivalsMax = 5;
+constexpr Duration kRevivalsWithin = minutes(10);
+constexpr int kStartTries = 20;
 constexpr Duration kReadyLimit = seconds(30);
 constexpr Duration kStopLimit = seconds(120);
 constexpr std::size_t kLastWords = 2'000;
@@ -285,6 +288,26 @@ std::expected<void, std::string> Cluster::wait_for_workers() {
     std::this_thread::sleep_for(std::chrono::microseconds(kClusterLook.us));
   }
   return std::unexpected("the workers did not start in time:\n" + last_words(supervisor_log(0)));
+}
+
+std::expected<std::string, std::string> Cluster::revive_postgres() {
+  if (!postgres_ || postgres_->is_alive()) return std::string();
+  const Instant now = boot_clock_now();
+  std::erase_if(revivals_, [now](Instant at) { return at + kRevivalsWithin < now; });
+  if (revivals_.size() >= kRevivalsMax) {
+    return std::unexpected(fmt::format("PostgreSQL exited {} times within {} minutes:\n{}",
+                                       revivals_.size() + 1, kRevivalsWithin.us / 60'000'000,
+                                       last_words(postgres_->log())));
+  }
+  revivals_.push_back(now);
+  std::expected<void, std::string> started;
+  // What is left of a killed server may hold its memory for a moment longer.
+  for (int tries = 0; tries < kStartTries; ++tries) {
+    started = postgres_->start_again();
+    if (started) return std::string("PostgreSQL exited; it was started again");
+    std::this_thread::sleep_for(std::chrono::microseconds(kClusterLook.us));
+  }
+  return std::unexpected("PostgreSQL exited, and " + started.error());
 }
 
 std::string Cluster::trouble() {

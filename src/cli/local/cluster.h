@@ -108,6 +108,9 @@ class Cluster {
   Process& supervisor(std::size_t index) { return *supervisors_[index]; }
   std::size_t supervisors() const { return supervisors_.size(); }
   std::expected<void, std::string> start_supervisor(std::size_t index);
+  // Starts a database that ended by itself again; what happened, for people; empty: nothing. The
+  // error: it does not start any more, or ends again and again.
+  std::expected<std::string, std::string> revive_postgres();
   // What ended although nobody asked; empty: all is well.
   std::string trouble();
   void stop();
@@ -123,6 +126,7 @@ class Cluster {
 
   ClusterConfig config_;
   std::unique_ptr<PostgresServer> postgres_;
+  std::vector<Instant> revivals_;  // of late
   std::vector<std::unique_ptr<ControllerProcess>> controllers_;
   std::vector<std::unique_ptr<Process>> supervisors_;
 };
