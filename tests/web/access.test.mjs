@@ -1,5 +1,6 @@
 // Who may do what, and that a keyboard is enough to do it.
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { Cluster, axe, openBrowser, openPage, until } from './lib.mjs';
 
@@ -18,6 +19,8 @@ before(async () => {
   browser = await openBrowser();
   await cluster.startWorker('w', '--slots', '2');
   run = cluster.submit(waiting);
+  writeFileSync(`${cluster.folder}/waiting.yaml`, waiting);
+  cluster.command('dag', 'apply', `${cluster.folder}/waiting.yaml`);
   await until('it runs', async () => (await cluster.get(`/api/tasks/${run}-L0-0`)).state === 'Running');
 });
 after(async () => {
@@ -51,6 +54,9 @@ test('a viewer sees everything and no action', async () => {
   }
   await page.keyboard.press('c');
   assert.equal(await page.locator('dialog[open]').count(), 0);
+  await page.goto(`${cluster.url}/dags/waiting`);
+  await page.locator('[data-version]').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Submit' }).count(), 0);
 });
 
 test('a login link works once and leaves no trace in the address', async () => {

@@ -158,10 +158,13 @@ test('bulk re-drive of a drifted count is refused', async () => {
   await page.getByText('There are 3 open dead letters now, not 2').waitFor();
   assert.equal((await cluster.get('/api/status')).dead_letters, 3);
   await page.getByText('3 shown').waitFor();
+  const byCommand = JSON.parse(cluster.command('dlq', 'discard', '--all', '--run', third, '--yes', '-o', 'json'));
+  assert.deepEqual(byCommand, { done: 1, refused: [] });
+  await page.getByText('2 shown').waitFor();
   await page.getByRole('button', { name: 'Discard all' }).click();
   await page.getByText('vortex dlq discard --all').waitFor();
-  await page.getByRole('button', { name: 'Discard 3' }).click();
-  await page.getByText('Discarded 3 dead letters').waitFor();
+  await page.getByRole('button', { name: 'Discard 2' }).click();
+  await page.getByText('Discarded 2 dead letters').waitFor();
   assert.equal((await cluster.get('/api/status')).dead_letters, 0);
 });
 

@@ -79,6 +79,7 @@ test('a run is compared with the one before it, what got slower first', async ()
 });
 
 test('runs are found by param, and the view is kept under a name', async () => {
+  assert.equal(cluster.command('runs', 'list', '--param', 'dir=/tmp/a b', '-o', 'name'), first);
   const page = await openPage(browser);
   await page.goto(`${cluster.url}/runs`);
   await page.locator(`[data-run="${second}"]`).waitFor();

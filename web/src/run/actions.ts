@@ -1,5 +1,5 @@
 // What can be done to a run or a task, with the commands that do the same.
-import { api, got, type Run, type Task } from '../api/client';
+import { api, Failure, got, type Run, type Task } from '../api/client';
 import type { Act } from '../lib/actions.svelte';
 import { counted } from '../lib/format';
 import { go } from '../lib/router.svelte';
@@ -49,6 +49,10 @@ export function retryRun(run: Run): Act {
         ids.push(...page.tasks.map((task) => task.id));
         cursor = page.next_cursor ?? undefined;
       } while (cursor);
+      // What is confirmed is what was counted.
+      if (ids.length !== failed) {
+        throw new Failure(409, { title: `There are ${counted(ids.length, 'failed task')} now, not ${failed}`, hint: 'Nothing was done; look at the run again' });
+      }
       for (const task of ids) {
         await got(api.POST('/api/tasks/{task}/retry', { params: { path: { task } } }));
         done += 1;
