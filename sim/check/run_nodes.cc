@@ -38,6 +38,11 @@ void RunNodes::note_run(const RunRow& run) {
       std::exchange(stopped_, std::set<std::uint32_t>(run.stopped.begin(), run.stopped.end()));
   for (const std::uint32_t node : before) settle(node);
   for (const std::uint32_t node : stopped_) settle(node);
+  if (std::exchange(known_, true)) return;
+  // What needs nothing and has no row may have been skipped by its condition all the same.
+  for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
+    if (!plan_->node_spec(n).condition.empty()) settle(n);
+  }
 }
 
 ConditionSays RunNodes::says(std::uint32_t index) const {

@@ -81,6 +81,7 @@ class RunNodes {
   std::map<std::uint32_t, std::int64_t> values_;  // output v, by node
   std::optional<std::int64_t> param_;             // params.n
   std::set<std::uint32_t> stopped_;
+  bool known_ = false;  // its row has been seen
   std::vector<NodeStanding> nodes_;
   std::vector<std::uint32_t> level_open_;  // nodes that have not ended, by level
   std::uint32_t nodes_open_ = 0;

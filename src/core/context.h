@@ -82,7 +82,8 @@ class Context {
   // serves all tasks that come back together.
   std::map<std::pair<ClassIx, WorkerIx>, bool> others_fit;
   std::optional<ProcessEnd> process_end;  // how the process ended that this step is about
-  bool fleet_shrank = false;              // a worker left, or will take no more work
+  bool restoring = false;  // a run is rebuilt from its rows: what follows from them was told before
+  bool fleet_shrank = false;      // a worker left, or will take no more work
   std::vector<WorkerIx> calling;  // workers with a call to answer or something new to be told
 
   // Makes the rows of everything touched.

@@ -263,6 +263,7 @@ void frame_repairs(Context& cx, std::uint64_t first_seq) {
 }  // namespace
 
 RunIx restore_run(Context& cx, const RunImage& image) {
+  cx.restoring = true;
   const RunRow& row = image.run;
   const RunIx ix = open_run(cx.state, row.id, row.plan);
   Run& run = cx.run(ix);
@@ -304,6 +305,7 @@ RunIx restore_run(Context& cx, const RunImage& image) {
     run.timeout_at = cx.state.clock.judged(row.timeout_at);
     cx.state.timers.set({TimerKind::kRun, ix.value}, run.timeout_at);
   }
+  cx.restoring = false;
   return ix;
 }
 

@@ -55,7 +55,7 @@ void skip_by_condition(Context& cx, RunIx run_ix, std::uint32_t index) {
   const NodeSpec& spec = run.plan->node_spec(index);
   const std::string why = why_condition(run, index);
   if (run.nodes[index].created > 0) cx.task(ix).notes_for_writing().error = why;
-  if (run.nodes[index].created > 0 || spec.map) {
+  if (!cx.restoring && (run.nodes[index].created > 0 || spec.map)) {
     cx.event(EventKind::kTaskSkipped, {.worker = {}, .task = ix, .run = run_ix},
              {{"name", spec.name}, {"reason", why}});
   }

@@ -88,6 +88,13 @@ TEST_F(Conditions, AMapIsDecidedOnceForAllOfItsItems) {
   EXPECT_EQ(state_of(run), RunState::kCompleted);
 }
 
+TEST_F(Conditions, AReloadDoesNotTellOfASkipAgain) {
+  submit_with({when(mapped("m", range(1, 5)), "params.go"), node("b")}, R"({"go":false})");
+  const std::uint64_t before = state->counters.next_event;
+  reload();
+  EXPECT_EQ(state->counters.next_event, before);
+}
+
 TEST_F(Conditions, AMapWithoutADecisionFailsAtItsFirstItemAndARetryRunsAllOfIt) {
   Hand& w = join("w", 9);
   NodeSpec m = when(mapped("m", range(1, 5)), "params.go");

@@ -167,7 +167,7 @@ TEST(Conditions, MistakesAreFoundBeforeAnythingRuns) {
   NodeSpec first = node("list");
   first.outputs = {"files"};
   for (const RefusedCondition& c : std::vector<RefusedCondition>{
-           {"params.evn == 'x'", 0, "unknown param 'evn'", "did you mean 'env'?"},
+           {"params.envv == 'x'", 0, "unknown param 'envv'", "did you mean 'env'?"},
            {"params.env == 3", 11, "a string is compared with a number", "without quotes"},
            {"params.n > true", 9, "a boolean has no order"},
            {"params.env", 0, "a string stands where true or false is expected", "compare it"},
@@ -208,7 +208,8 @@ TEST(Conditions, MistakesAreFoundBeforeAnythingRuns) {
     EXPECT_EQ(plan.error().member, (std::vector<std::string>{"if"})) << c.condition;
     EXPECT_EQ(plan.error().offset, c.offset) << c.condition;
     EXPECT_NE(plan.error().detail.find(c.detail), std::string::npos) << plan.error().detail;
-    EXPECT_NE(plan.error().help.find(c.help), std::string::npos) << plan.error().help;
+    EXPECT_NE(plan.error().help.find(c.help), std::string::npos)
+        << c.condition << ": " << plan.error().help;
   }
 }
 

@@ -101,8 +101,9 @@ TEST_P(StoreTest, ImageHoldsLiveRunsWholeAndOnePlanPerDefinition) {
 }
 
 TEST_P(StoreTest, ImageHoldsTheOutputsThatConditionsReadAndNoOthers) {
-  DagSpec spec{.name = "decides", .nodes = {}};
-  for (const char* name : {"a", "b", "c", "d"}) spec.nodes.push_back({.name = name, .needs = {}});
+  DagSpec spec;
+  spec.name = "decides";
+  for (const char* name : {"a", "b", "c", "d"}) spec.nodes.emplace_back().name = name;
   spec.nodes[3].needs = {"a", "b", "c"};
   spec.nodes[3].condition = "tasks.a.outputs.n > tasks.c.outputs.n";
   const RunRow run = run_row(1, compile(spec, {}).value());
