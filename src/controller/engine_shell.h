@@ -16,11 +16,11 @@
 #include <thread>
 #include <vector>
 
-#include "base/outage_lines.h"
 #include "base/settings.h"
 #include "base/time.h"
 #include "controller/audit.h"
 #include "controller/inbox.h"
+#include "controller/outage_lines.h"
 #include "engine/batch.h"
 #include "engine/engine.h"
 #include "store/store.h"

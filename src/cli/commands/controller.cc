@@ -14,12 +14,12 @@
 
 #include "api/secrets.h"
 #include "base/clock.h"
-#include "base/outage_lines.h"
 #include "cli/arguments.h"
 #include "cli/client/api_client.h"
 #include "cli/commands/commands.h"
 #include "cli/local/own_tokens.h"
 #include "cli/logger.h"
+#include "controller/outage_lines.h"
 #include "controller/space_reserve.h"
 #include "controller/waiting_room.h"
 #include "net/client.h"
@@ -109,7 +109,7 @@ std::expected<std::unique_ptr<store::Store>, ExitCode> wait_for_store(const Sett
     complain(room.error());
     return std::unexpected(ExitCode::kFailed);
   }
-  OutageLines lines("the database answers again");
+  controller::OutageLines lines("the database answers again");
   while (is_worth_waiting(error, settings)) {
     if (const auto line = lines.failed(boot_clock_now(), error.detail)) {
       logger.error("waiting for the database {}: {}", store::name_of_store(settings.database),

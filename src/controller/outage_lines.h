@@ -12,7 +12,7 @@
 
 #include "base/time.h"
 
-namespace vortex {
+namespace vortex::controller {
 
 class OutageLines {
  public:
@@ -51,4 +51,4 @@ class OutageLines {
   Duration pause_;
 };
 
-}  // namespace vortex
+}  // namespace vortex::controller

@@ -1,10 +1,10 @@
 // What is logged about an outage: at once, at growing intervals, and its end.
 
-#include "base/outage_lines.h"
+#include "controller/outage_lines.h"
 
 #include <gtest/gtest.h>
 
-namespace vortex {
+namespace vortex::controller {
 namespace {
 
 TEST(OutageLines, AnOutageIsToldAtOnceThenAtGrowingIntervalsAndWhenItIsOver) {
@@ -26,4 +26,4 @@ TEST(OutageLines, AnOutageIsToldAtOnceThenAtGrowingIntervalsAndWhenItIsOver) {
 }
 
 }  // namespace
-}  // namespace vortex
+}  // namespace vortex::controller
