@@ -121,7 +121,8 @@ class Access {
                                                                        std::string_view cookie);
   boost::asio::awaitable<std::expected<Caller, Trouble>> identify(std::string_view secret);
   boost::asio::awaitable<std::expected<Caller, Trouble>> identify_hash(std::string hash);
-  bool use_pass(const std::string& id, Instant until);
+  std::string new_pass_id() const;
+  bool use_pass(const std::string& id, Instant until);  // false: it was, or is of another term
   boost::asio::awaitable<std::expected<Caller, Trouble>> identify_attempt(std::string_view secret);
   boost::asio::awaitable<std::expected<bool, Trouble>> is_attempt_held(Attempt attempt);
   boost::asio::awaitable<std::expected<KnownPtr, Trouble>> known(Clock::duration age_max);

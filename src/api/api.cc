@@ -99,6 +99,16 @@ Trouble not_leader() {
   return out;
 }
 
+// The leader names the cookie as its own.
+void own_cookie(const net::Request& request, Outcome& outcome) {
+  if (!outcome) return;
+  for (auto& [name, value] : outcome->headers) {
+    if (!same_ignoring_case(name, "Set-Cookie")) continue;
+    const std::size_t begin = value.find('=') + 1;
+    value = set_cookie(request, value.substr(begin, value.find(';') - begin));
+  }
+}
+
 net::Response options_answer(const std::string& allow) {
   net::Response response;
   response.status = 204;
@@ -220,7 +230,10 @@ boost::asio::awaitable<Outcome> Api::answer(net::Exchange& exchange, const std::
     if (marked) co_return std::unexpected(not_leader());
     trail.passed_on = true;
     std::optional<Outcome> passed = co_await pass_on_to_leader(exchange, route, request_id);
-    if (passed) co_return *std::move(passed);
+    if (passed) {
+      if (route.served == Served::kByLeaderIfPass) own_cookie(request, *passed);
+      co_return *std::move(passed);
+    }
     trail.passed_on = false;
   }
   Call call{backend_,
@@ -253,6 +266,7 @@ bool Api::is_for_leader(const Route& route, const net::Request& request) {
   const Peers* peers = backend_.peers();
   if (peers == nullptr || peers->is_alone() || peers->leads()) return false;
   if (route.served == Served::kByLeaderIfStreamed) return wants_event_stream(request);
+  if (route.served == Served::kByLeaderIfPass) return request.body.contains(kLoginPrefix);
   return route.served == Served::kByLeader;
 }
 

@@ -29,8 +29,9 @@ enum class Body : std::uint8_t { kNone, kJson, kRaw };
 enum class BodySize : std::uint8_t { kSmall, kMedium, kLarge };
 
 // Which controller can answer it: any, from the database and what it knows itself; only the leader;
-// or the leader if a live stream of events is wanted.
-enum class Served : std::uint8_t { kAnywhere, kByLeader, kByLeaderIfStreamed };
+// the leader if a live stream of events is wanted; or the leader if its body is a login pass, which
+// counts once.
+enum class Served : std::uint8_t { kAnywhere, kByLeader, kByLeaderIfStreamed, kByLeaderIfPass };
 
 struct Route {
   net::Method method{};

@@ -96,6 +96,46 @@ TEST(SeveralControllers, ABrowserLoggedInAtAStandbyCanActThere) {
   EXPECT_EQ(cluster.post(standby, "/api/runs", kRun, forged).status, 401);
 }
 
+TEST(SeveralControllers, LoginLinkWorksOnceInAll) {
+  TokenRow token;
+  token.name = "admin";
+  token.role = Role::kAdmin;
+  token.hash = api::hash_token("a-secret");
+  Cluster cluster(3, {}, {token});
+  const std::size_t leader = cluster.leader();
+  const std::size_t first = (leader + 1) % 3;
+  const std::size_t second = (leader + 2) % 3;
+  const auto log_in = [&cluster](std::size_t at, const std::string& pass) {
+    const net::Headers page{{"Origin", cluster.at(at).url()}, {"Vortex-Page", "1"}};
+    return cluster.post(at, "/api/session", fmt::format(R"({{"token":"{}"}})", pass), page);
+  };
+  for (const std::size_t at : {first, leader}) {
+    const ClusterAnswer made =
+        cluster.post(second, "/api/session/pass", "", {{"Authorization", "Bearer a-secret"}});
+    ASSERT_EQ(made.status, 200) << made.text;
+    const std::string pass = made.text_at("pass");
+    const ClusterAnswer in = log_in(at, pass);
+    ASSERT_EQ(in.status, 200) << in.text;
+    // The cookie is of the controller that the browser talks to.
+    const std::string set(net::find_header(in.headers, "Set-Cookie").value_or(""));
+    EXPECT_TRUE(set.starts_with(fmt::format("vortex-{}=", cluster.at(at).port()))) << set;
+    net::Call asks;
+    asks.target = "/api/session";
+    asks.headers = {{"Cookie", set.substr(0, set.find(';'))}};
+    const ClusterAnswer who = cluster.call(at, asks);
+    EXPECT_EQ(who.text_at("name"), "admin") << who.text;
+    for (const std::size_t again : {first, second, leader}) {
+      EXPECT_EQ(log_in(again, pass).status, 401) << "the link was used";
+    }
+  }
+  // What was used is known to one leader: with the next, links that were made before are void.
+  const ClusterAnswer made =
+      cluster.post(leader, "/api/session/pass", "", {{"Authorization", "Bearer a-secret"}});
+  ASSERT_EQ(made.status, 200) << made.text;
+  cluster.stop(leader);
+  EXPECT_TRUE(soon([&] { return log_in(first, made.text_at("pass")).status == 401; }));
+}
+
 TEST(SeveralControllers, V11_AnyOfThemTakesASubmitAndShowsTheRun) {
   Cluster cluster(3);
   const std::size_t leader = cluster.leader();

@@ -77,8 +77,14 @@ boost::asio::awaitable<std::expected<Caller, Trouble>> Access::admit_session(
   co_return caller;
 }
 
+// In the memory of one leader: a pass counts only in the term that it was made in.
+std::string Access::new_pass_id() const {
+  return fmt::format("{}-{}", backend_.health().term.value, mint_session_id());
+}
+
 bool Access::use_pass(const std::string& id, Instant until) {
   const Instant now = backend_.now();
+  if (!id.starts_with(fmt::format("{}-", backend_.health().term.value))) return false;
   const std::scoped_lock lock(mutex_);
   std::erase_if(used_passes_, [&](const auto& pass) { return pass.second <= now; });
   return used_passes_.emplace(id, until).second;
@@ -126,7 +132,7 @@ boost::asio::awaitable<std::expected<std::string, Trouble>> Access::make_pass(
   if (!key) co_return std::unexpected(key.error());
   co_return seal_session(
       *key, SessionUse::kLogin,
-      {hash_token(secret), seconds_of(backend_.now() + kPassLasts), mint_session_id()});
+      {hash_token(secret), seconds_of(backend_.now() + kPassLasts), new_pass_id()});
 }
 
 namespace {
