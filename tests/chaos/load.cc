@@ -35,6 +35,7 @@ Load::Load(net::Endpoint server, std::uint64_t seed, Ledger& ledger)
   cli::bench::FleetConfig config;
   config.server = server_;
   config.slots = 40;
+  config.prefix = fmt::format("load-{}", server_.port);  // there may be one of these per controller
   config.wait = millis(500);
   fleet_ = std::make_unique<cli::bench::Fleet>(config, watch(ledger_));
   submitter_ = std::thread([this, seed] { submit_until_stopped(seed); });
