@@ -35,13 +35,13 @@ struct Wanted {
 };
 
 // A text that cannot be read leaves its values missing: conditions that need them say so.
-void keep_values(State& state, Run& run, Wanted wanted, std::string_view json) {
-  if (wanted.reads == 0 || json.empty()) return;
+void keep_values(State& state, Run& run, Wanted wanted, std::string_view values_text) {
+  if (wanted.reads == 0 || values_text.empty()) return;
   std::vector<const Steps*> paths;
   for (std::uint32_t i = 0; i < wanted.reads; ++i) {
     paths.push_back(&run.plan->reads[wanted.first + i].steps);
   }
-  auto values = pick_values(json, paths);
+  auto values = pick_values(values_text, paths);
   if (!values) return;
   std::uint64_t bytes = 0;
   for (std::uint32_t i = 0; i < wanted.reads; ++i) {

@@ -191,7 +191,7 @@ std::vector<std::string> bad_tasks() {
            "run: {a: b}",
            "run: [x], needs: {a: b}",
            "run: [x], runn: [x]",
-           "run: [x], if: always",
+           "run: [x], if: [a, b]",
            "run: [x], call: f",
            "run: [x], shell: bash",
            "run: [x], env: {A: 1}",

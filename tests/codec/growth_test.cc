@@ -70,60 +70,47 @@ std::string task(const std::string& members) {
 }
 
 const Part kJsonParts[] = {
-    {"env", [](int n) {
-  return task(R"("env":{)" + many(n, R"("V{}":"x")") + "}"); }},
-    {"bad env", [](int n) {
-  return task(R"("env":{)" + many(n, R"("V {}":"x")") + "}"); }},
-    {"labels", [](int n) {
-  return task(R"("labels":{)" + many(n, R"("l{}":"x")") + "}"); }},
-    {"outputs", [](int n) {
-  return task(R"("outputs":[)" + many(n, R"("o{}")") + "]"); }},
+    {"env", [](int n) { return task(R"("env":{)" + many(n, R"("V{}":"x")") + "}"); }},
+    {"bad env", [](int n) { return task(R"("env":{)" + many(n, R"("V {}":"x")") + "}"); }},
+    {"labels", [](int n) { return task(R"("labels":{)" + many(n, R"("l{}":"x")") + "}"); }},
+    {"outputs", [](int n) { return task(R"("outputs":[)" + many(n, R"("o{}")") + "]"); }},
     {"named resources",
-     [](int n) {
-  return task(R"("resources":{"named":{)" + many(n, R"("r{}":1)") + "}}"); }},
+     [](int n) { return task(R"("resources":{"named":{)" + many(n, R"("r{}":1)") + "}}"); }},
     {"unless_exit",
-     [](int n) {
-  return task(R"("retry":{"unless_exit":[)" + many(n, "{}") + "]}"); }},
-    {"only_exit", [](int n) {
-  return task(R"("retry":{"only_exit":[)" + many(n, "{}") + "]}"); }},
-    {"retry on", [](int n) {
-  return task(R"("retry":{"on":[)" + many(n, R"("k{}")") + "]}"); }},
-    {"map items", [](int n) {
-  return task(R"("map":{"over":[)" + many(n, R"("i{}")") + "]}"); }},
-    {"unknown keys", [](int n) {
-  return task(many(n, R"("k{}":1)")); }},
-    {"repeated keys", [](int n) {
-  return task(many(n, R"("timeout":"{}s")")); }},
+     [](int n) { return task(R"("retry":{"unless_exit":[)" + many(n, "{}") + "]}"); }},
+    {"only_exit", [](int n) { return task(R"("retry":{"only_exit":[)" + many(n, "{}") + "]}"); }},
+    {"retry on", [](int n) { return task(R"("retry":{"on":[)" + many(n, R"("k{}")") + "]}"); }},
+    {"map items", [](int n) { return task(R"("map":{"over":[)" + many(n, R"("i{}")") + "]}"); }},
+    {"unknown keys", [](int n) { return task(many(n, R"("k{}":1)")); }},
+    {"repeated keys", [](int n) { return task(many(n, R"("timeout":"{}s")")); }},
     {"arguments",
      [](int n) {
-  return R"({"name":"x","tasks":{"a":{"run":["echo",)" + many(n, R"("a{}")") + "]}}}";
+       return R"({"name":"x","tasks":{"a":{"run":["echo",)" + many(n, R"("a{}")") + "]}}}";
      }},
     {"expressions over params",
      [](int n) {
-  return R"({"name":"x","params":{)" + many(n, R"("p{}":{{"type":"string","default":""}})") +
-         R"(},"tasks":{"a":{"run":["echo",)" + many(n, R"("${{{{ params.p{} }}}}")") + "]}}}";
+       return R"({"name":"x","params":{)" + many(n, R"("p{}":{{"type":"string","default":""}})") +
+              R"(},"tasks":{"a":{"run":["echo",)" + many(n, R"("${{{{ params.p{} }}}}")") + "]}}}";
      }},
     {"expressions over outputs of one task",
      [](int n) {
-  return R"({"name":"x","tasks":{"a":{"run":["true"],"outputs":[)" + many(n, R"("o{}")") +
-         R"(]},"b":{"needs":["a"],"run":["echo",)" +
-         many(n, R"("${{{{ tasks.a.outputs.o{} }}}}")") + "]}}}";
+       return R"({"name":"x","tasks":{"a":{"run":["true"],"outputs":[)" + many(n, R"("o{}")") +
+              R"(]},"b":{"needs":["a"],"run":["echo",)" +
+              many(n, R"("${{{{ tasks.a.outputs.o{} }}}}")") + "]}}}";
      }},
     {"expressions over many tasks",
      [](int n) {
-  return R"({"name":"x","tasks":{)" + many(n, R"("a{}":{{"run":["true"],"outputs":["o"]}})") +
-         R"(,"b":{"needs":[)" + many(n, R"("a{}")") + R"(],"run":["echo",)" +
-         many(n, R"("${{{{ tasks.a{}.outputs.o }}}}")") + "]}}}";
+       return R"({"name":"x","tasks":{)" + many(n, R"("a{}":{{"run":["true"],"outputs":["o"]}})") +
+              R"(,"b":{"needs":[)" + many(n, R"("a{}")") + R"(],"run":["echo",)" +
+              many(n, R"("${{{{ tasks.a{}.outputs.o }}}}")") + "]}}}";
      }},
     {"conditions over outputs of one task",
      [](int n) {
        return R"({"name":"x","tasks":{"a":{"run":["true"]},)" +
               many(n, R"("b{0}":{{"run":["true"],"needs":["a"],)"
-                      R"("if":"tasks.a.outputs.o{0} == 1 or failed(a)"}})") +
+                      R"x("if":"tasks.a.outputs.o{0} == 1 or failed(a)"}})x") +
               "}}";
-}
-}
-,
+     }},
     {"tasks",
      [](int n) {
        return R"({"name":"x","tasks":{)" + many(n, R"("t{}":{{"run":["true"]}})") + "}}";
@@ -144,12 +131,12 @@ const Part kJsonParts[] = {
     {"a task with unknown needs",
      [](int n) { return task(R"("needs":[)" + many(n, R"("u{}")") + "]"); }},
     {"repeated needs", [](int n) { return task(R"("needs":[)" + many(n, R"("a{}")") + "]"); }},
-    {"tasks that each have a fault", [](int n) {
+    {"tasks that each have a fault",
+     [](int n) {
        return R"({"name":"x","tasks":{)" + many(n, R"("t{0}":{{"run":[],"needs":["none{0}"]}})") +
               "}}";
      }},
-}
-;
+};
 
 TEST(Growth, EveryPartOfACanonicalDagIsReadInLinearTime) {
   const DagLimits limits{.depth_max = 1'000'000};
