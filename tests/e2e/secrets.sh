@@ -119,9 +119,11 @@ YAML
 sed -i "s/@FILLER@/$(printf 'x%.0s' {1..40000})/; s#@GO@#$folder/go#" "$folder/holds.yaml"
 held="$(vx run "$folder/holds.yaml" --detach -q)"
 eventually bash -c "'$vortex' --server '$url' logs '$held/holds' | grep -q started"
-./search_secrets.py "$keys/password" "$keys/tls" --tree "worker=$worker=vortex" >"$keys/searched" 2>&1 &&
-  fail "the search does not find the value in the task that has it"
-grep -q '^worker/sh .*S3cr3t' "$keys/searched" || fail "no task among: $(cut -c1-300 "$keys/searched")"
+if [[ -z "${VX_SANITIZED:-}" ]]; then
+  ./search_secrets.py "$keys/password" "$keys/tls" --tree "worker=$worker=vortex" >"$keys/searched" 2>&1 &&
+    fail "the search does not find the value in the task that has it"
+  grep -q '^worker/sh .*S3cr3t' "$keys/searched" || fail "no task among: $(cut -c1-300 "$keys/searched")"
+fi
 touch "$folder/go"
 vx runs wait "$held" >/dev/null 2>&1 || fail "the task with much to tell failed"
 search --tree "worker=$worker=vortex"
