@@ -3,6 +3,7 @@
 #include "controller/documents.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <future>
 #include <mutex>
 #include <string>
@@ -133,9 +134,11 @@ std::string wide_dag(int variables) {
 TEST(Documents, AFloodOfThemDelaysNoHeartbeat) {
   TestServer server;
   TestWorker worker(server, "w1");
-  const std::string dag = wide_dag(80'000);
+  // A sanitizer takes many times as long for each.
+  const std::string dag = wide_dag(std::getenv("VX_SANITIZED") != nullptr ? 10'000 : 80'000);
   std::atomic<bool> stop = false;
   std::atomic<int> answered = 0;
+  std::atomic<int> sending = 8;
   std::vector<std::thread> flood;
   for (int i = 0; i < 8; ++i) {
     flood.emplace_back([&] {
@@ -143,16 +146,17 @@ TEST(Documents, AFloodOfThemDelaysNoHeartbeat) {
         const auto answer = server.post("/api/dags/validate", dag);
         if (answer.status > 0) ++answered;
       }
+      --sending;
     });
   }
   Duration longest{};
-  for (int i = 0; i < 200 || answered < 16; ++i) {
+  for (int i = 0; i < 200 || sending > 0; ++i) {
+    if (i >= 200 && answered >= 16) stop = true;
     const Instant begun = boot_clock_now();
     worker.sync();
     longest = std::max(longest, boot_clock_now() - begun);
     ASSERT_EQ(worker.last_status(), 200);
   }
-  stop = true;
   for (std::thread& thread : flood) thread.join();
   RecordProperty("longest_sync_us", static_cast<int>(longest.us));
   EXPECT_EQ(server.get("/api/workers/w1").body.at("state").as_string(), "IDLE");
