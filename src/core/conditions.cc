@@ -38,6 +38,7 @@ struct Wanted {
 void keep_values(State& state, Run& run, Wanted wanted, std::string_view values_text) {
   if (wanted.reads == 0 || values_text.empty()) return;
   std::vector<const Steps*> paths;
+  paths.reserve(wanted.reads);
   for (std::uint32_t i = 0; i < wanted.reads; ++i) {
     paths.push_back(&run.plan->reads[wanted.first + i].steps);
   }
