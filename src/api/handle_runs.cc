@@ -374,6 +374,8 @@ struct DagVersions {
 };
 
 constexpr std::uint64_t kRunsForVersions = 2'000;
+// Runs with long params come a few at a time.
+constexpr std::uint32_t kPagesForVersions = 16;
 
 DagVersion& version_of(DagVersions& versions, std::uint64_t digest) {
   const auto known = std::ranges::find(versions.all, digest, &DagVersion::digest);
@@ -390,7 +392,9 @@ store::Result<DagVersions> read_versions(store::Reader& reader, const std::strin
   store::RunFilter filter;
   filter.dag = name;
   store::PageRequest page{500, {}};
+  std::uint32_t pages = 0;
   do {
+    ++pages;
     auto runs = reader.runs(filter, page);
     if (!runs) return std::unexpected(runs.error());
     for (store::RunView& run : runs->items) {
@@ -401,7 +405,7 @@ store::Result<DagVersions> read_versions(store::Reader& reader, const std::strin
     }
     out.runs += runs->items.size();
     page.cursor = std::move(runs->next_cursor);
-  } while (!page.cursor.empty() && out.runs < kRunsForVersions);
+  } while (!page.cursor.empty() && out.runs < kRunsForVersions && pages < kPagesForVersions);
   out.complete = page.cursor.empty();
   if (*stored) {
     out.stored = (*stored)->digest;

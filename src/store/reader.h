@@ -188,9 +188,12 @@ class Reader {
   Reader(Reader&&) = delete;
   Reader& operator=(Reader&&) = delete;
 
-  // Newest first. No index knows the params: with them a page ends after kRunsWalked runs, however
-  // few were found.
+  // Newest first. Params can be long, and no index knows them: a page also ends when it has more
+  // than kRunsBytes of them, and with a filter by params after kRunsWalked runs or
+  // kRunsBytesWalked, however few were found.
   static constexpr std::uint32_t kRunsWalked = 5'000;
+  static constexpr std::uint64_t kRunsBytes = 8ULL << 20U;
+  static constexpr std::uint64_t kRunsBytesWalked = 32ULL << 20U;
   virtual Result<Page<RunView>> runs(const RunFilter& filter, const PageRequest& page) = 0;
   virtual Result<std::optional<RunView>> run(RunId id) = 0;
   // The definition that a run or a named DAG was made from.

@@ -397,6 +397,31 @@ TEST_P(StoreTest, CursorsWalkEverythingExactlyOnceUnderAnyLimit) {
   }
 }
 
+// A thousand runs with a megabyte of params each must not end up in one answer.
+TEST_P(StoreTest, PagesOfRunsEndEarlyWhenTheirParamsAreLong) {
+  const PlanPtr plan = sample_plan("thumbs", 1);
+  for (std::uint64_t id = 1; id <= 12; ++id) {
+    RunRow row = run_row(id, plan);
+    RunRequest request = *row.request;
+    request.params = R"({"half":")" + std::string(1 << 20U, 'x') + R"(","odd":")" +
+                     std::to_string(id % 2) + R"("})";
+    row.request = std::make_shared<const RunRequest>(std::move(request));
+    put_run(row);
+  }
+  const auto reader = bed.reader();
+  for (const auto& [params, wanted] :
+       {std::pair{Labels{}, 12U}, std::pair{Labels{{"odd", "1"}}, 6U}}) {
+    RunFilter filter;
+    filter.params = params;
+    const auto runs =
+        walk([&](const PageRequest& page) { return reader->runs(filter, page); }, 100);
+    ASSERT_EQ(runs.size(), wanted);
+    for (std::size_t i = 1; i < runs.size(); ++i) EXPECT_GT(runs[i - 1].id, runs[i].id);
+  }
+  const auto first = reader->runs({}, {.limit = 100, .cursor = {}}).value();
+  if (GetParam() != Backend::kMemory) EXPECT_LT(first.items.size(), 12U);
+}
+
 TEST_P(StoreTest, BrokenCursorIsABadRequest) {
   const PlanPtr plan = sample_plan("thumbs", 5);
   for (std::uint64_t id = 1; id <= 3; ++id) put_run(run_row(id, plan));

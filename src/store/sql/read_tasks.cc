@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -64,45 +66,66 @@ Statement& SqlReader::list_runs(const RunQuery& query, std::int64_t before, std:
   return statement;
 }
 
-// In steps, because a driver may hold all rows of a statement at once.
-Result<Page<RunView>> SqlReader::walk_runs(const RunQuery& query, std::int64_t before,
-                                           std::uint32_t limit) {
-  constexpr std::uint32_t kStep = 500;
-  const Snapshot snapshot(*db_);
-  Page<RunView> page;
-  for (std::uint32_t seen = 0; seen < kRunsWalked; seen += kStep) {
-    Rows rows(list_runs(query, before, kStep));
-    std::uint32_t in_step = 0;
-    for (; rows.next(); ++in_step) {
-      RunView run = take_run_view(rows);
-      const bool damaged = rows.take_damage().has_value();
-      if (!damaged && run.request && has_members(run.request->params, query.filter.params)) {
-        if (page.items.size() == limit) {
-          const CursorKey last{.first = page.items.back().id.value};
-          page.next_cursor = write_cursor(CursorKind::kRuns, last);
-          return page;
-        }
-        page.items.push_back(run);
-      }
-      before = static_cast<std::int64_t>(run.id.value);
-    }
-    if (rows.failed()) return std::unexpected(rows.error());
-    if (in_step < kStep) return page;
-  }
-  page.next_cursor = write_cursor(CursorKind::kRuns, {.first = static_cast<std::uint64_t>(before)});
-  return page;
-}
+namespace {
 
+// A page of runs, ended by what is in it or by what was looked at for it.
+class RunPage {
+ public:
+  RunPage(const RunFilter& filter, std::uint32_t limit) : filter_(filter), limit_(limit) {}
+
+  // False: it is full, and the run is for the next page.
+  bool take(RunView run, bool damaged) {
+    const std::string_view params = run.request ? std::string_view(run.request->params) : "";
+    const bool wanted = !damaged && (filter_.params.empty() || has_members(params, filter_.params));
+    const bool full = wanted && (page_.items.size() == limit_ || bytes_ > Reader::kRunsBytes);
+    if (full || walked_ == Reader::kRunsWalked || bytes_walked_ > Reader::kRunsBytesWalked) {
+      page_.next_cursor = write_cursor(CursorKind::kRuns, {.first = last_.value});
+      return false;
+    }
+    last_ = run.id;
+    bytes_walked_ += params.size();
+    if (!filter_.params.empty()) ++walked_;
+    if (!wanted) return true;
+    bytes_ += params.size();
+    page_.items.push_back(std::move(run));
+    return true;
+  }
+
+  Page<RunView>& page() { return page_; }
+
+ private:
+  Page<RunView> page_;
+  const RunFilter& filter_;
+  const std::uint32_t limit_;
+  RunId last_;
+  std::uint32_t walked_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t bytes_walked_ = 0;
+};
+
+}  // namespace
+
+// In steps, because a driver may hold all rows of a statement at once.
 Result<Page<RunView>> SqlReader::runs(const RunFilter& filter, const PageRequest& page) {
+  constexpr std::uint32_t kStepMax = 50;
   const auto cursor = read_cursor(CursorKind::kRuns, page.cursor);
   if (!cursor) return std::unexpected(cursor.error());
-  const std::uint32_t limit = page_rows(page);
-  const std::int64_t before = *cursor ? static_cast<std::int64_t>((*cursor)->first) : kBeforeAll;
+  std::int64_t before = *cursor ? static_cast<std::int64_t>((*cursor)->first) : kBeforeAll;
   const RunQuery query(filter);
-  if (!filter.params.empty()) return walk_runs(query, before, limit);
-  return read_page<RunView>(list_runs(query, before, limit + 1), limit, CursorKind::kRuns,
-                            take_run_view,
-                            [](const RunView& run) { return CursorKey{.first = run.id.value}; });
+  const Snapshot snapshot(*db_);
+  RunPage found(filter, page_rows(page));
+  const std::uint32_t step = std::min(kStepMax, page_rows(page) + 1);
+  for (std::uint32_t in_step = step; in_step == step;) {
+    Rows rows(list_runs(query, before, step));
+    for (in_step = 0; rows.next(); ++in_step) {
+      RunView run = take_run_view(rows);
+      before = static_cast<std::int64_t>(run.id.value);
+      if (!found.take(std::move(run), rows.take_damage().has_value()))
+        return std::move(found.page());
+    }
+    if (rows.failed()) return std::unexpected(rows.error());
+  }
+  return std::move(found.page());
 }
 
 Result<std::optional<RunView>> SqlReader::run(RunId id) {

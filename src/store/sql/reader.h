@@ -135,7 +135,6 @@ class SqlReader final : public Reader {
   Result<TaskKeys> keys_for(const TaskFilter& filter);
   struct RunQuery;
   Statement& list_runs(const RunQuery& query, std::int64_t before, std::uint32_t rows);
-  Result<Page<RunView>> walk_runs(const RunQuery& query, std::int64_t before, std::uint32_t limit);
   Statement& tasks_in_state(TaskState state);
   Result<Page<TaskView>> walk_tasks(const TaskKeys& keys, std::optional<TaskState> state,
                                     std::uint32_t limit);
