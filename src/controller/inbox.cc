@@ -22,7 +22,24 @@ bool keeps_workers_alive(const Asked& asked) {
          std::holds_alternative<core::SelfCheckResult>(*command);
 }
 
+constexpr std::size_t kCommandsInPart = 1'000;
+constexpr std::uint64_t kTasksInPart = 10'000;
+
+std::uint64_t tasks_at_start(const core::Command& command) {
+  const auto* run = std::get_if<core::SubmitRun>(&command);
+  const auto* plan = run == nullptr ? nullptr : std::get_if<PlanPtr>(&run->dag);
+  return plan != nullptr && *plan ? (*plan)->nodes.size() : 0;
+}
+
 }  // namespace
+
+std::size_t part_end(const std::vector<core::Command>& commands, std::size_t begin) {
+  const std::size_t most = std::min(commands.size(), begin + kCommandsInPart);
+  std::uint64_t tasks = 0;
+  std::size_t end = begin;
+  while (end < most && tasks < kTasksInPart) tasks += tasks_at_start(commands[end++]);
+  return end;
+}
 
 bool Inbox::ask(Asked asked) {
   {

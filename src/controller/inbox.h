@@ -7,6 +7,7 @@
 // refusing them would make healthy workers look dead.
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -42,6 +43,11 @@ struct SliceCompared {
   Duration took;
 };
 using Notice = std::variant<engine::Input, SliceCompared>;
+
+// Where a part of many commands of one caller ends: others find room in the inbox and their turn
+// between the parts, whether the commands are many or the tasks that their runs begin with. Past
+// `begin`.
+std::size_t part_end(const std::vector<core::Command>& commands, std::size_t begin);
 
 class Inbox {
  public:

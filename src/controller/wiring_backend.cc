@@ -26,7 +26,6 @@ namespace {
 // Longer than any commit that still has hope. Whether it will happen is not known then.
 constexpr Duration kAnswerLimit = seconds(30);
 constexpr Duration kReconcileLimit = minutes(10);
-constexpr std::size_t kAskedAtOnce = 1'000;
 const api::UnservedError kNoAnswer{
     api::Unserved::kUnknown,
     "the database did not complete the write in time; it may still take effect", seconds(5)};
@@ -135,8 +134,9 @@ asio::awaitable<std::vector<api::Asked<core::ReplyBody>>> Wiring::ask_all(
   std::vector<api::Asked<core::ReplyBody>> answers;
   answers.reserve(commands.size());
   // A part at a time, so that others find room in the inbox and their turn between the parts.
-  for (std::size_t begin = 0; begin < commands.size(); begin += kAskedAtOnce) {
-    const std::size_t count = std::min(kAskedAtOnce, commands.size() - begin);
+  for (std::size_t begin = 0, end = 0; begin < commands.size(); begin = end) {
+    end = part_end(commands, begin);
+    const std::size_t count = end - begin;
     const auto gathering = std::make_shared<Gathering>(co_await asio::this_coro::executor, count);
     std::vector<RequestId> requests;
     requests.reserve(count);

@@ -1,6 +1,8 @@
 #include "controller/inbox.h"
 
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -54,6 +56,29 @@ TEST(Inbox, GivesBackTheOrderInWhichItWasAsked) {
     EXPECT_EQ(engine::request_of(std::get<engine::Asked>(asked)).value, next++);
   }
   EXPECT_EQ(next, 6U);
+}
+
+std::vector<std::size_t> sizes_of_parts(const std::vector<core::Command>& commands) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t begin = 0, end = 0; begin < commands.size(); begin = end) {
+    end = part_end(commands, begin);
+    sizes.push_back(end - begin);
+  }
+  return sizes;
+}
+
+TEST(Parts, OfManyCommandsAreBoundedByTheTasksTheyBeginWith) {
+  EXPECT_TRUE(sizes_of_parts({}).empty());
+  const std::vector<core::Command> acts(2'500, core::CancelRun{});
+  EXPECT_EQ(sizes_of_parts(acts), (std::vector<std::size_t>{1'000, 1'000, 500}));
+  const auto plan = std::make_shared<DagPlan>();
+  plan->nodes.resize(4'000);
+  core::SubmitRun large;
+  large.dag = PlanPtr(plan);
+  EXPECT_EQ(sizes_of_parts(std::vector<core::Command>(7, large)),
+            (std::vector<std::size_t>{3, 3, 1}));
+  plan->nodes.resize(50'000);
+  EXPECT_EQ(sizes_of_parts(std::vector<core::Command>(2, large)), (std::vector<std::size_t>{1, 1}));
 }
 
 }  // namespace
