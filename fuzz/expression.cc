@@ -40,12 +40,12 @@ void check_condition(std::string_view text, std::string_view json) {
     VX_ASSERT(!condition.error().message.empty() && condition.error().offset <= text.size());
     return;
   }
-  std::vector<Value> values;
+  std::vector<ReadValue> values;
   for (Condition* read : reads_of(*condition)) {
     read->reads = static_cast<std::uint32_t>(values.size());
     const std::vector<const Steps*> steps{&read->path.steps};
     const auto picked = pick_values(json, steps);
-    values.push_back(picked ? picked->front() : Value{});
+    values.push_back(picked ? ReadValue(picked->front()) : ReadValue{});
   }
   const ConditionFacts facts{values, [](std::uint32_t node) { return TaskEnd(node % 3); }};
   const auto unknown = [](const Path&) { return Value::Kind::kMissing; };

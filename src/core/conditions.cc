@@ -46,8 +46,8 @@ void keep_values(State& state, Run& run, Wanted wanted, std::string_view values_
   if (!values) return;
   std::uint64_t bytes = 0;
   for (std::uint32_t i = 0; i < wanted.reads; ++i) {
-    bytes += (*values)[i].text.size();
-    run.reads[wanted.first + i] = std::move((*values)[i]);
+    run.reads[wanted.first + i] = ReadValue(std::move((*values)[i]));
+    bytes += run.reads[wanted.first + i].bytes();
   }
   book_reads(state, run, bytes);
 }

@@ -341,6 +341,16 @@ std::expected<Condition, TemplateFault> parse_condition(std::string_view text) {
   return condition;
 }
 
+ConditionCost cost_of(const Condition& condition) {
+  ConditionCost cost{1, condition.kind == Condition::Kind::kContains ? 1u : 0u};
+  for (const Condition& part : condition.parts) {
+    const ConditionCost more = cost_of(part);
+    cost.terms += more.terms;
+    cost.searches += more.searches;
+  }
+  return cost;
+}
+
 std::vector<Condition*> reads_of(Condition& condition) {
   std::vector<Condition*> out;
   collect_reads(condition, out);

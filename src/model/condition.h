@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <expected>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,6 +65,13 @@ std::expected<Condition, TemplateFault> parse_condition(std::string_view text);
 
 // Every part of it that is a path or asks how a task ended, in the order of the text.
 std::vector<Condition*> reads_of(Condition& condition);
+
+// What it costs to decide: how many parts there are, and how many of them may search a long string.
+struct ConditionCost {
+  std::size_t terms = 0;
+  std::size_t searches = 0;
+};
+ConditionCost cost_of(const Condition& condition);
 inline bool is_ending(Condition::Kind kind) { return kind >= Condition::Kind::kSucceeded; }
 
 // What can be known of the types before there are values. kMissing: not known.
@@ -72,8 +80,19 @@ std::optional<TemplateFault> find_wrong_type(const Condition& condition, const T
 
 enum class TaskEnd : std::uint8_t { kSucceeded, kFailed, kSkipped };
 
+// A value that conditions read. What is in a list or an object is asked of its items.
+struct ReadValue {
+  Value value;
+  std::shared_ptr<const ItemSet> items = {};  // of a list or an object; never null then
+
+  ReadValue() = default;
+  explicit ReadValue(Value read);
+  std::size_t bytes() const { return value.text.size() + (items ? items->bytes() : 0); }
+  friend bool operator==(const ReadValue& a, const ReadValue& b) { return a.value == b.value; }
+};
+
 struct ConditionFacts {
-  std::span<const Value> values;                   // by Condition::reads
+  std::span<const ReadValue> values;               // by Condition::reads
   std::function<TaskEnd(std::uint32_t)> ended_as;  // by node; asked only of what has ended
 };
 

@@ -4,7 +4,9 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <cstring>
 #include <expected>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -165,9 +167,18 @@ class TypeChecker {
 
 // ---- Decision ----
 
-using Decided = std::expected<Value, std::string>;
+// A value, not copied because it can be long: read, written in the condition, or true or false.
+struct Seen {
+  const Value* value;
+  const ItemSet* items = nullptr;  // of a list or an object that was read
+};
+using Decided = std::expected<Seen, std::string>;
 
-Value truth(bool yes) { return {Type::kBoolean, yes ? "true" : "false"}; }
+Seen truth(bool yes) {
+  static const Value yes_value{Type::kBoolean, "true"};
+  static const Value no_value{Type::kBoolean, "false"};
+  return {yes ? &yes_value : &no_value};
+}
 
 bool same_value(const Value& left, const Value& right) {
   if (left.kind != right.kind) return false;
@@ -175,11 +186,9 @@ bool same_value(const Value& left, const Value& right) {
   return left.text == right.text;
 }
 
-bool has_item(const Value& in, const Value& wanted) {
-  for (const Value& item : items_of(in)) {
-    if (same_value(item, wanted)) return true;
-  }
-  return false;
+// In linear time whatever the strings are, which find() does not promise.
+bool has_part(const std::string& text, const std::string& part) {
+  return part.empty() || memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
 }
 
 std::strong_ordering order_of(const Value& left, const Value& right) {
@@ -194,9 +203,10 @@ class Decider {
   std::expected<bool, std::string> is_true(const Condition& condition) {
     const Decided value = usable(condition);
     if (!value) return std::unexpected(value.error());
-    if (value->kind == Type::kBoolean) return value->text == "true";
+    const Value& seen = *value->value;
+    if (seen.kind == Type::kBoolean) return seen.text == "true";
     return std::unexpected(
-        fmt::format("{} stands where true or false is expected", kind_text(value->kind)));
+        fmt::format("{} stands where true or false is expected", kind_text(seen.kind)));
   }
 
  private:
@@ -204,11 +214,11 @@ class Decider {
   Decided usable(const Condition& condition) {
     Decided value = evaluate(condition);
     if (!value) return value;
-    if (value->kind == Type::kMissing) {
+    if (value->value->kind == Type::kMissing) {
       return std::unexpected(
           fmt::format("{} has no value; add a default with ??", shown(condition)));
     }
-    if (value->kind == Type::kTooLarge) {
+    if (value->value->kind == Type::kTooLarge) {
       return std::unexpected(fmt::format("{} exceeds {} bytes", shown(condition), kValueBytesMax));
     }
     return value;
@@ -223,10 +233,10 @@ class Decider {
   Decided evaluate(const Condition& condition) {
     switch (condition.kind) {
       case ConditionKind::kLiteral:
-        return condition.literal;
+        return Seen{&condition.literal};
       case ConditionKind::kPath:
         VX_ASSERT(condition.reads < facts_.values.size());
-        return facts_.values[condition.reads];
+        return seen(facts_.values[condition.reads]);
       case ConditionKind::kDefault:
         return first_there(condition);
       case ConditionKind::kOr:
@@ -250,13 +260,16 @@ class Decider {
     }
   }
 
+  static Seen seen(const ReadValue& read) { return {&read.value, read.items.get()}; }
+
+  // Each part is evaluated once at most, however deep they are nested.
   Decided first_there(const Condition& condition) {
-    Decided value = Value{};
+    Decided found = Seen{nullptr};
     for (const Condition& part : condition.parts) {
-      value = evaluate(part);
-      if (!value || value->is_there()) break;
+      found = evaluate(part);
+      if (!found || found->value->is_there()) break;
     }
-    return value;
+    return found;
   }
 
   // What stands behind the part that decides is not looked at.
@@ -281,21 +294,31 @@ class Decider {
     if (!left) return left;
     const Decided right = usable(condition.parts[1]);
     if (!right) return right;
-    const std::string wrong = wrong_operands(condition.kind, left->kind, right->kind);
+    const std::string wrong = wrong_operands(condition.kind, left->value->kind, right->value->kind);
     if (!wrong.empty()) return std::unexpected(wrong);
-    return truth(holds(condition.kind, *left, *right));
+    if (in) return truth(has_item(*right, *left));
+    if (condition.kind == ConditionKind::kContains && left->value->kind != Type::kText) {
+      return truth(has_item(*left, *right));
+    }
+    return truth(holds(condition.kind, *left->value, *right->value));
+  }
+
+  // Precondition: a list or an object. One that is written in the condition does not come here.
+  static bool has_item(const Seen& where, const Seen& wanted) {
+    VX_ASSERT(where.items != nullptr);
+    return where.items->contains(*wanted.value);
   }
 
   Decided in_written_list(const Condition& list, const Condition& what) {
     const Decided wanted = usable(what);
     if (!wanted) return wanted;
-    const std::string wrong = wrong_operands(ConditionKind::kIn, wanted->kind, Type::kList);
+    const std::string wrong = wrong_operands(ConditionKind::kIn, wanted->value->kind, Type::kList);
     if (!wrong.empty()) return std::unexpected(wrong);
     bool found = false;
     for (const Condition& part : list.parts) {
       const Decided item = usable(part);
       if (!item) return item;
-      found = found || same_value(*item, *wanted);
+      found = found || same_value(*item->value, *wanted->value);
     }
     return truth(found);
   }
@@ -314,10 +337,8 @@ class Decider {
         return order_of(left, right) > 0;
       case ConditionKind::kMoreOrEqual:
         return order_of(left, right) >= 0;
-      case ConditionKind::kIn:
-        return has_item(right, left);
       case ConditionKind::kContains:
-        return left.kind == Type::kText ? left.text.contains(right.text) : has_item(left, right);
+        return has_part(left.text, right.text);
       case ConditionKind::kStartsWith:
         return left.text.starts_with(right.text);
       default:
@@ -339,6 +360,11 @@ std::optional<TemplateFault> find_wrong_type(const Condition& condition, const T
   return TypeChecker(type_of).run(condition);
 }
 
+ReadValue::ReadValue(Value read) : value(std::move(read)) {
+  if (value.kind != Type::kList && value.kind != Type::kObject) return;
+  items = std::make_shared<const ItemSet>(value);
+}
+
 std::expected<bool, std::string> decide(const Condition& condition, const ConditionFacts& facts) {
   return Decider(facts).is_true(condition);
 }
@@ -354,7 +380,7 @@ std::vector<std::string> describe(const Condition& condition, const ConditionFac
                                 ending_text(facts.ended_as(read->reads))));
       continue;
     }
-    const Value& value = facts.values[read->reads];
+    const Value& value = facts.values[read->reads].value;
     const bool quoted = value.kind == Type::kText;
     const bool shown = quoted || value.kind == Type::kNumber || value.kind == Type::kBoolean;
     std::string what = shown && !quoted ? value.text.substr(0, 40) : std::string();

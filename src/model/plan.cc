@@ -221,12 +221,6 @@ ConditionRead read_of(const NameIndex& names, const Path& path) {
   return read;
 }
 
-std::size_t count_terms(const Condition& condition) {
-  std::size_t terms = 1;
-  for (const Condition& part : condition.parts) terms += count_terms(part);
-  return terms;
-}
-
 using ReadIndex = std::map<ConditionRead, std::vector<Condition*>>;
 
 void link_condition(DagPlan& plan, std::uint32_t index, const NameIndex& names, ReadIndex& reads) {
@@ -235,7 +229,6 @@ void link_condition(DagPlan& plan, std::uint32_t index, const NameIndex& names, 
   VX_ASSERT(parsed);
   const auto linked = std::make_shared<NodeCondition>();
   linked->condition = *std::move(parsed);
-  plan.bytes += count_terms(linked->condition) * sizeof(Condition);
   for (Condition* read : reads_of(linked->condition)) {
     const auto from = find_name(names, read->path.name);
     if (read->path.root == PathRoot::kOutputs) linked->nodes.push_back(from.value());
@@ -251,15 +244,41 @@ void link_condition(DagPlan& plan, std::uint32_t index, const NameIndex& names, 
   plan.nodes[index].condition = linked;
 }
 
+// Many conditions can be decided in one step, in which everybody else waits.
+std::expected<void, DagError> add_cost(ConditionCost& sum, const NodeSpec& node,
+                                       const ConditionCost& one, const DagLimits& limits) {
+  sum.terms += one.terms;
+  sum.searches += one.searches;
+  const auto over = [&node](std::string_view what, std::size_t most) {
+    return std::unexpected(
+        DagError{DagError::Kind::kBadValue,
+                 node.name,
+                 fmt::format("the conditions of this DAG have more than {} {}", most, what),
+                 {"if"},
+                 0,
+                 "let a task compute the value that many conditions need, or split the DAG"});
+  };
+  if (sum.terms > limits.condition_terms_max) return over("parts", limits.condition_terms_max);
+  if (sum.searches > limits.condition_searches_max) {
+    return over("calls of contains()", limits.condition_searches_max);
+  }
+  return {};
+}
+
 // Precondition: link_inputs had nothing to say.
-void link_conditions(DagPlan& plan) {
+std::expected<void, DagError> link_conditions(DagPlan& plan, const DagLimits& limits) {
   const auto has_one = [](const NodeSpec& node) { return !node.condition.empty(); };
-  if (std::none_of(plan.spec.nodes.begin(), plan.spec.nodes.end(), has_one)) return;
+  if (std::none_of(plan.spec.nodes.begin(), plan.spec.nodes.end(), has_one)) return {};
   const NameIndex names = index_names(plan.spec);
   ReadIndex reads;
+  ConditionCost cost;
   for (std::uint32_t i = 0; i < plan.nodes.size(); ++i) {
-    if (has_one(plan.spec.nodes[i])) link_condition(plan, i, names, reads);
+    if (!has_one(plan.spec.nodes[i])) continue;
+    link_condition(plan, i, names, reads);
+    const ConditionCost own = cost_of(plan.nodes[i].condition->condition);
+    if (auto fits = add_cost(cost, plan.spec.nodes[i], own, limits); !fits) return fits;
   }
+  plan.bytes += cost.terms * sizeof(Condition);
   for (const auto& [read, users] : reads) {
     const auto number = static_cast<std::uint32_t>(plan.reads.size());
     for (Condition* user : users) user->reads = number;
@@ -270,6 +289,7 @@ void link_conditions(DagPlan& plan) {
     }
     plan.reads.push_back(read);
   }
+  return {};
 }
 
 }  // namespace
@@ -302,7 +322,9 @@ std::expected<PlanPtr, DagError> compile(DagSpec spec, const DagLimits& limits) 
     plan->nodes_by_level[plan->nodes[i].level].push_back(i);
   }
   if (auto linked = link_inputs(*plan); !linked) return std::unexpected(std::move(linked).error());
-  link_conditions(*plan);
+  if (auto linked = link_conditions(*plan, limits); !linked) {
+    return std::unexpected(std::move(linked).error());
+  }
   const SpecDigest digest = measure(plan->spec);
   plan->digest = digest.value;
   plan->bytes += digest.bytes;

@@ -21,7 +21,9 @@ struct DagLimits {
   std::uint32_t nodes_max = 100'000;
   std::uint32_t tasks_max = 1'000'000;
   std::uint32_t depth_max = 10'000;
-  std::uint32_t needs_max = 1'000'000;  // edges in all
+  std::uint32_t needs_max = 1'000'000;            // edges in all
+  std::uint32_t condition_terms_max = 500'000;    // values and operators, in all conditions
+  std::uint32_t condition_searches_max = 20'000;  // calls of contains(), in all conditions
   const ZoneSource* zones = nullptr;  // where a time zone must be found; null: it is not looked up
 };
 

@@ -294,6 +294,15 @@ Decimal decimal_of(std::string_view text) {
   return out;
 }
 
+// Equal values, equal keys; different ones, different keys.
+std::string key_of(const Value& value) {
+  std::string key(1, static_cast<char>('a' + static_cast<int>(value.kind)));
+  if (value.kind != ValueKind::kNumber) return key + value.text;
+  const Decimal number = decimal_of(value.text);
+  if (number.digits.empty()) return key;
+  return fmt::format("{}{}{}e{}", key, number.negative ? '-' : '+', number.digits, number.exponent);
+}
+
 int sign_of(const Decimal& decimal) {
   if (decimal.digits.empty()) return 0;
   return decimal.negative ? -1 : 1;
@@ -335,6 +344,35 @@ std::vector<Value> items_of(const Value& value) {
   }
   return out;
 }
+
+ItemSet::ItemSet(const Value& value) {
+  std::vector<std::string> keys;
+  for (const Value& item : items_of(value)) keys.push_back(key_of(item));
+  std::sort(keys.begin(), keys.end());
+  begins_.reserve(keys.size() + 1);
+  for (const std::string& key : keys) {
+    begins_.push_back(static_cast<std::uint32_t>(keys_.size()));
+    keys_ += key;
+  }
+  begins_.push_back(static_cast<std::uint32_t>(keys_.size()));
+}
+
+std::string_view ItemSet::key(std::size_t place) const {
+  return std::string_view(keys_).substr(begins_[place], begins_[place + 1] - begins_[place]);
+}
+
+bool ItemSet::contains(const Value& wanted) const {
+  const std::string sought = key_of(wanted);
+  std::size_t low = 0;
+  std::size_t high = begins_.size() - 1;
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    (key(middle) < sought ? low : high) = key(middle) < sought ? middle + 1 : middle;
+  }
+  return low + 1 < begins_.size() && key(low) == sought;
+}
+
+std::size_t ItemSet::bytes() const { return keys_.size() + begins_.size() * sizeof(std::uint32_t); }
 
 std::strong_ordering compare_numbers(std::string_view a, std::string_view b) {
   const Decimal left = decimal_of(a);

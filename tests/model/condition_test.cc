@@ -74,6 +74,28 @@ TEST(Values, ItemsOfListsAndKeysOfObjects) {
   EXPECT_EQ(keys[1].text, "c");
 }
 
+TEST(Values, ASetOfItemsAsksForWhatTheyStandFor) {
+  using Kind = Value::Kind;
+  const ItemSet list({Kind::kList, R"(["b", 1, "1", 2.50, [1, 2], null, true, -3, 0.0, "", "b"])"});
+  for (const Value& item :
+       {Value{Kind::kText, "b"}, Value{Kind::kNumber, "1.0"}, Value{Kind::kText, "1"},
+        Value{Kind::kNumber, "25e-1"}, Value{Kind::kBoolean, "true"}, Value{Kind::kNumber, "-3.00"},
+        Value{Kind::kNumber, "-0"}, Value{Kind::kText, ""}, Value{Kind::kNull, "null"},
+        Value{Kind::kList, "[1, 2]"}}) {
+    EXPECT_TRUE(list.contains(item)) << item.text;
+  }
+  for (const Value& other :
+       {Value{Kind::kText, "a"}, Value{Kind::kText, "bb"}, Value{Kind::kNumber, "3"},
+        Value{Kind::kNumber, "25"}, Value{Kind::kNumber, "2"}, Value{Kind::kText, "true"},
+        Value{Kind::kBoolean, "false"}, Value{Kind::kList, "[1,2]"}, Value{Kind::kText, "z"}}) {
+    EXPECT_FALSE(list.contains(other)) << other.text;
+  }
+  const ItemSet keys({Kind::kObject, R"({"b": {"x": 1}, "c": 2})"});
+  EXPECT_TRUE(keys.contains({Kind::kText, "c"}));
+  EXPECT_FALSE(keys.contains({Kind::kText, "x"}));
+  EXPECT_FALSE(ItemSet({Kind::kList, "[]"}).contains({Kind::kNumber, "0"}));
+}
+
 // ---- Decisions ----
 
 // A DAG of a, b, and c with the condition; a succeeded, b failed.
@@ -84,10 +106,10 @@ std::expected<bool, std::string> decided(const std::string& condition,
   last.condition = condition;
   const auto plan = compile(dag({node("a"), node("b"), last}), {});
   if (!plan) return std::unexpected("refused: " + plan.error().detail);
-  std::vector<Value> values;
+  std::vector<ReadValue> values;
   for (const ConditionRead& read : (*plan)->reads) {
     const std::vector<const Steps*> one{&read.steps};
-    values.push_back(pick_values(read.node ? outputs : params, one).value().front());
+    values.emplace_back(pick_values(read.node ? outputs : params, one).value().front());
   }
   const auto ended = [](std::uint32_t n) {
     return n == 0 ? TaskEnd::kSucceeded : TaskEnd::kFailed;
@@ -221,6 +243,25 @@ TEST(Conditions, AreBounded) {
     last.condition = condition;
     EXPECT_FALSE(compile(dag({last}), {}).has_value());
   }
+}
+
+TEST(Conditions, OfOneDagAreBoundedTogether) {
+  NodeSpec first = node("a");
+  first.condition = "contains(params.l, 1) and contains(params.l, 2)";
+  NodeSpec second = node("b");
+  second.condition = "contains(params.l, 3)";
+  DagLimits limits;
+  limits.condition_searches_max = 3;
+  limits.condition_terms_max = 10;  // seven of the first, three of the second
+  EXPECT_TRUE(compile(dag({first, second}), limits).has_value());
+  const auto refused = [&] {
+    const auto plan = compile(dag({first, second}), limits);
+    return plan ? std::string() : plan.error().node + ": " + plan.error().detail;
+  };
+  limits.condition_searches_max = 2;
+  EXPECT_EQ(refused(), "b: the conditions of this DAG have more than 2 calls of contains()");
+  limits = {.condition_terms_max = 9};
+  EXPECT_EQ(refused(), "b: the conditions of this DAG have more than 9 parts");
 }
 
 TEST(Conditions, WhatTheyReadIsNumberedOncePerDag) {

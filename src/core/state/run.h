@@ -14,10 +14,10 @@
 
 #include "core/state/index.h"
 #include "core/state/timers.h"
+#include "model/condition.h"
 #include "model/plan.h"
 #include "model/rows.h"
 #include "model/states.h"
-#include "model/value.h"
 
 namespace vortex::core {
 
@@ -69,9 +69,9 @@ struct Run {
   std::vector<std::uint32_t> stopped_maps;  // at too many failures; not those skipped as a whole
   std::uint32_t held = 0;                   // tasks on workers
   bool any_failed = false;
-  std::uint64_t changes = 0;  // grows with every change that a check in parts could trip over
-  TaskCounts made{};          // tasks that have been made, by state
-  std::vector<Value> reads;   // what conditions read, by DagPlan::reads; missing: not known
+  std::uint64_t changes = 0;     // grows with every change that a check in parts could trip over
+  TaskCounts made{};             // tasks that have been made, by state
+  std::vector<ReadValue> reads;  // what conditions read, by DagPlan::reads; missing: not known
   std::uint64_t reads_bytes = 0;
   TaskList parked;  // ready tasks that wait for a resume
 
