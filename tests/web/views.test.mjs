@@ -65,7 +65,7 @@ test('the critical path is what the run waited for, in the list, the timeline an
 test('a run is compared with the one before it, what got slower first', async () => {
   const page = await openPage(browser);
   await page.goto(`${cluster.url}/runs/${second}`);
-  await page.getByRole('link', { name: 'compare' }).click();
+  await page.getByRole('link', { name: 'compare', exact: true }).click();
   await page.locator('[data-compared]').first().waitFor();
   assert.equal(await page.locator('[data-compared]').count(), 5);
   await until('slow is first', async () => (await page.locator('[data-compared]').first().getAttribute('data-compared')) === 'slow');
