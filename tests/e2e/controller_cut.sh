@@ -43,6 +43,11 @@ host() { # host NUMBER
   on "$1" ip route add default via "10.78.$1.1"
 }
 on() { nsenter -t "${space[$1]}" -n "${@:2}"; }
+# The same in the background, without a shell between that would be ended in its place.
+started_on() { # started_on NUMBER COMMAND...
+  nsenter -t "${space[$1]}" -n "${@:2}" &
+  pids+=($!)
+}
 at() { echo "http://10.78.$1.2:8080"; }
 
 ip link set lo up
@@ -59,11 +64,10 @@ url_at() { echo "postgresql://vortex@10.78.$1.1:5432/postgres?connect_timeout=2"
   >"$folder/admin" 2>"$folder/tokens.log" || fail "no admin token"
 for i in 1 2 3; do
   # Answers of the database that were on their way are dropped as well: what it does with a write is unknown.
-  on "$i" "$vortex" controller --database.url="$(url_at "$i")" --controller.listen=0.0.0.0:8080 \
+  started_on "$i" "$vortex" controller --database.url="$(url_at "$i")" --controller.listen=0.0.0.0:8080 \
     --controller.advertise-url="$(at "$i")" --controller.leader_lease_secs="$lease" \
     --controller.worker-networks=10.78.0.0/16,127.0.0.0/8 --database.path="$folder/c$i.db" \
-    --monitoring.monitor_log="$folder/monitor-$i.log" 2>"$folder/controller-$i.log" &
-  pids+=($!)
+    --monitoring.monitor_log="$folder/monitor-$i.log" 2>"$folder/controller-$i.log"
 done
 export VORTEX_TOKEN_FILE="$folder/admin"
 token="Authorization: Bearer $(cat "$folder/admin")"
