@@ -200,7 +200,8 @@ Handled explain_task(Call& call) {
     why.state = (*task)->row.state;
     why.moves_when = "never: its run has finished";
     if (!(*task)->row.error_message.empty()) why.details.push_back((*task)->row.error_message);
-    if (why.state == TaskState::kSkipped) {
+    // Skipped by its condition, it says so itself.
+    if (why.state == TaskState::kSkipped && why.details.empty()) {
       auto needs = co_await fetch(
           call.backend, [id](store::Reader& reader) { return how_needs_ended(reader, id); });
       if (!needs) co_return std::unexpected(std::move(needs.error()));

@@ -46,6 +46,8 @@ expect "list=Completed slow=Completed lint=Failed some=Completed many=Skipped od
 expect Completed "$(api "/api/runs/$run" | jq -r .state)"
 task() { api "/api/runs/$run/tasks" | jq -r ".tasks[] | select(.node == \"$1\") | .error_message"; }
 expect "its condition 'tasks.list.outputs.total > 2' is false: tasks.list.outputs.total is 2.0" "$(task many)"
+many="$(api "/api/runs/$run/tasks" | jq -r '.tasks[] | select(.node == "many") | .id')"
+expect "$(task many)" "$(api "/api/tasks/$many/explain" | jq -r '.details | join(" ")')"
 [[ "$(task odd)" == "cannot evaluate the condition 'tasks.list.outputs.nothing == 1': "* ]] ||
   fail "odd says: $(task odd)"
 "$vortex" events --kind task_skipped -o jsonl >"$folder/skips"
