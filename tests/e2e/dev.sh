@@ -60,6 +60,7 @@ want 7 "$vortex" validate oops.yaml
 printf 'vortex: 1\nname: fails\ntasks:\n  bad: {run: [sh, -c, "echo why; exit 3"], retry: {max: 0}}\n  next: {needs: [bad], run: ["true"]}\n' >fails.yaml
 want 8 "$vortex" run fails.yaml
 says "exit code 3"
+if grep -q 'exit code 3.*exit code 3' out err; then fail "it says the exit code twice"; fi
 want 0 "$vortex" logs @last/bad
 says "why"
 want 0 "$vortex" tasks explain @last/next

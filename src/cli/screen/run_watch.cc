@@ -84,11 +84,12 @@ std::string verdict_text(const object& attempt) {
   std::string out = verdict.empty() ? "still running" : verdict;
   for (char& c : out) c = c == '_' ? ' ' : c;
   if (verdict == "exit_code" || verdict == "signal") out += " " + text_at(attempt, "code");
+  const std::string message = text_at(attempt, "message");
+  const bool says_more = !message.empty() && message != out;
   const std::string worker = text_at(attempt, "worker");
   if (!worker.empty()) out += " on " + worker;
   out += fmt::format(", attempt {}", number_at(attempt, "number"));
-  const std::string message = text_at(attempt, "message");
-  if (!message.empty()) out += ": " + message;
+  if (says_more) out += ": " + message;
   return one_line(out);
 }
 
