@@ -303,6 +303,7 @@ Complaint complain_of_map(const NodeSpec& node) {
   if (auto c = complain_of_number("max_parallel", map.max_parallel, 0, kParallelMax)) return c;
   if (auto c = complain_of_name("'as' of the map", map.as)) return c;
   if (map.as == "index") return "'as' of the map is 'index', which is reserved for its number";
+  if (is_late(map)) return std::nullopt;  // its expression is checked with all others
   if (const auto* range = std::get_if<MapRange>(&map.over)) return complain_of_range(*range);
   const auto& items = std::get<std::vector<std::string>>(map.over);
   if (items.empty()) return "the map's list is empty";
@@ -310,6 +311,13 @@ Complaint complain_of_map(const NodeSpec& node) {
     if (auto c = complain_of_argument("item of the map", item, kArgumentBytesMax)) return c;
   }
   return std::nullopt;
+}
+
+// Each item of a map would be sent them.
+Complaint complain_of_inputs(const NodeSpec& node) {
+  if (node.inputs.empty()) return std::nullopt;
+  if (node.map) return "a map cannot have 'inputs'; pass what an item needs through env";
+  return complain_of_size("inputs", node.inputs.size(), kListMax);
 }
 
 Complaint complain_of_outputs(const NodeSpec& node) {
@@ -399,9 +407,9 @@ Complaint read_secret_reference(std::string_view text, SecretUse& out) {
 }
 
 Complaint complain_of_values(const NodeSpec& node) {
-  for (const auto check :
-       {complain_of_schedule, complain_of_requirements, complain_of_resources, complain_of_retry,
-        complain_of_map, complain_of_node_command, complain_of_outputs, complain_of_secrets}) {
+  for (const auto check : {complain_of_schedule, complain_of_requirements, complain_of_resources,
+                           complain_of_retry, complain_of_map, complain_of_node_command,
+                           complain_of_inputs, complain_of_outputs, complain_of_secrets}) {
     if (auto complaint = check(node)) return complaint;
   }
   return std::nullopt;
@@ -492,7 +500,13 @@ Fault find_bad_value(const DagSpec& spec, const DagLimits& limits) {
 
 Fault find_too_many_tasks(const DagSpec& spec, const DagLimits& limits) {
   std::uint64_t tasks = 0;
+  std::uint32_t late = 0;
   for (const NodeSpec& node : spec.nodes) {
+    if (node.map && is_late(*node.map) && ++late > limits.late_maps_max) {
+      return DagError{Kind::kBadValue, node.name,
+                      fmt::format("is map number {} over an expression; at most {} are allowed",
+                                  late, limits.late_maps_max)};
+    }
     const std::uint64_t more = node.map ? count_items(*node.map) : 1;
     if (more > limits.tasks_max - tasks) {
       return DagError{Kind::kTooManyTasks, node.name,

@@ -34,6 +34,7 @@ std::uint64_t count_range(const MapRange& range) {
 }  // namespace
 
 std::uint64_t count_items(const MapSpec& map) {
+  if (is_late(map)) return 0;
   if (const auto* range = std::get_if<MapRange>(&map.over)) return count_range(*range);
   return std::get<std::vector<std::string>>(map.over).size();
 }
@@ -64,6 +65,7 @@ constexpr std::uint64_t kContinueFollows = 0xFFFF'FFFF'0000'0006;
 constexpr std::uint64_t kOnlyExitFollows = 0xFFFF'FFFF'0000'0007;
 constexpr std::uint64_t kRetryOnFollows = 0xFFFF'FFFF'0000'0008;
 constexpr std::uint64_t kScheduleFollows = 0xFFFF'FFFF'0000'0009;
+constexpr std::uint64_t kInputsFollow = 0xFFFF'FFFF'0000'0010;
 
 class SpecHasher {
  public:
@@ -117,6 +119,7 @@ class SpecHasher {
     const auto& [first, last, step] = range;
     all(first, last, step);
   }
+  void add(const MapOver& over) { add(over.text); }
   void add(const MapSpec& map) {
     const auto& [over, max_parallel, max_failures, as] = map;
     add(over.index());
@@ -141,7 +144,7 @@ class SpecHasher {
   void add(const NodeSpec& node) {
     const auto& [name, needs, trigger, retry, requirements, priority, exclusive, execution_timeout,
                  scheduled_timeout, stale_after, stale_counts, map, command, outputs, secrets,
-                 condition, continue_on_error] = node;
+                 condition, continue_on_error, inputs] = node;
     all(name, needs, trigger, retry, requirements, priority, exclusive, execution_timeout,
         scheduled_timeout, stale_after, map, command, outputs);
     if (stale_counts != StaleCounts{}) {  // younger than the first digests
@@ -150,6 +153,7 @@ class SpecHasher {
     if (!secrets.empty()) all(kSecretsFollow, secrets);  // the same
     if (!condition.empty()) all(kConditionFollows, condition);
     if (continue_on_error) add(kContinueFollows);
+    if (!inputs.empty()) all(kInputsFollow, inputs);
   }
   void add(const WrittenTime& time) { add(time.text); }
   void add(const ScheduleSpec& schedule) {

@@ -83,8 +83,14 @@ struct MapRange {
   std::int64_t step = 1;
 };
 
+// A list or an object that is known only while the run goes on: one expression that is one path,
+// "${{ tasks.list.outputs.files }}" or "${{ params.files }}".
+struct MapOver {
+  std::string text;
+};
+
 struct MapSpec {
-  std::variant<std::vector<std::string>, MapRange> over;
+  std::variant<std::vector<std::string>, MapRange, MapOver> over;
   std::uint32_t max_parallel = 0;             // 0: no limit
   std::optional<std::uint32_t> max_failures;  // more than this many stop the rest; up to it is fine
   std::string as = "item";                    // what expressions call the item: map.<as>
@@ -132,6 +138,8 @@ struct NodeSpec {
   std::vector<SecretUse> secrets = {};
   std::string condition = {};      // model/condition.h; empty: none
   bool continue_on_error = false;  // its failure counts as a success for the run and what needs it
+  // Expressions, each one path to outputs: given to the task as a file, $VORTEX_INPUTS.
+  std::vector<std::string> inputs = {};
 };
 
 enum class ParamType : std::uint8_t { kString, kNumber, kBoolean, kList, kObject };
@@ -156,8 +164,11 @@ struct DagSpec {
 
 // The items of a map, counted and read without ever being laid out. Safe for every range there is.
 
-// How many tasks the map makes. 0 for an empty list, a step of 0 or one that leads away from
-// `last`; the one range whose count is 2^64 counts one less.
+// Whether its items are known only while a run goes on.
+inline bool is_late(const MapSpec& map) { return std::holds_alternative<MapOver>(map.over); }
+
+// How many tasks the map makes, as far as the DAG says. 0 for an empty list, a step of 0, one that
+// leads away from `last`, and a late map; the one range whose count is 2^64 counts one less.
 std::uint64_t count_items(const MapSpec& map);
 
 // The item at a position below count_items(map), as its task sees it.

@@ -199,6 +199,25 @@ std::expected<Template, TemplateFault> parse_template(std::string_view text) {
   return out;
 }
 
+std::expected<Path, TemplateFault> path_of_map(std::string_view text) {
+  auto parsed = parse_template(text);
+  if (!parsed) return std::unexpected(std::move(parsed).error());
+  constexpr const char* kHelp =
+      "write one expression such as ${{ tasks.list.outputs.files }} or ${{ params.files }}";
+  const bool alone = parsed->expressions.size() == 1 && parsed->texts.front().empty() &&
+                     parsed->texts.back().empty();
+  if (!alone || parsed->expressions.front().kind != ExpressionKind::kPath) {
+    return std::unexpected(
+        TemplateFault{0, "a map goes over a single param or output, and nothing else", kHelp});
+  }
+  Path& path = parsed->expressions.front().path;
+  if (path.root != PathRoot::kParam && path.root != PathRoot::kOutputs) {
+    return std::unexpected(
+        TemplateFault{path.offset, fmt::format("a map cannot go over {}", path.shown), kHelp});
+  }
+  return std::move(path);
+}
+
 std::vector<const Path*> references(const Template& tmpl) {
   std::vector<const Path*> out;
   for (const Expression& expression : tmpl.expressions) collect(expression, out);

@@ -89,6 +89,9 @@ inline bool has_expression_mark(std::string_view text) {
   return text.find(kExpressionOpen) != std::string_view::npos;
 }
 
+// What a map goes over: a text that is one expression, which is one path to a param or an output.
+std::expected<Path, TemplateFault> path_of_map(std::string_view text);
+
 // Every path in it, in the order of the text. Valid as long as the template.
 std::vector<const Path*> references(const Template& tmpl);
 

@@ -73,6 +73,52 @@ class Scanner {
       check_text(node, command.workdir, {"workdir"}, false);
     }
     if (!node.condition.empty()) check_condition(node);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) check_input(node, i);
+    if (node.map && is_late(*node.map)) check_map(node, std::get<MapOver>(node.map->over).text);
+  }
+
+  void check_input(const NodeSpec& node, std::size_t i) {
+    const Member member{"inputs", fmt::to_string(i)};
+    const auto path = path_of_map(node.inputs[i]);
+    if (path && path->root == PathRoot::kOutputs) {
+      return check_text(node, node.inputs[i], member, false);
+    }
+    fault(member, 0,
+          {"an input is one expression that names outputs of an earlier task",
+           "write one such as ${{ tasks.resize.outputs.size }}"});
+  }
+
+  void check_map(const NodeSpec& node, std::string_view text) {
+    const Member member{"map", "over"};
+    const auto path = path_of_map(text);
+    if (!path) {
+      const TemplateFault& wrong = path.error();
+      return fault(member, wrong.offset, {wrong.message, wrong.help});
+    }
+    if (auto words = check_source(node, *path))
+      return fault(member, path->offset, *std::move(words));
+    if (path->root != PathRoot::kOutputs) return;
+    out_.uses.push_back({node_, *task_named(path->name), member, path->offset, true});
+  }
+
+  std::optional<Words> check_source(const NodeSpec& node, const Path& path) {
+    if (path.root == PathRoot::kOutputs) {
+      if (auto words = check_outputs(node, path, Reads::kPlain)) return words;
+      if (!path.steps.empty()) return std::nullopt;
+      return Words{fmt::format("a map cannot go over all outputs of task {}", in_quotes(path.name)),
+                   fmt::format("name one: ${{{{ tasks.{}.outputs.NAME }}}}", path.name)};
+    }
+    if (auto words = check_param(path)) return words;
+    Path whole;
+    whole.name = path.name;
+    const Value::Kind type = type_of(whole);
+    if (type == Value::Kind::kMissing || type == Value::Kind::kList ||
+        type == Value::Kind::kObject) {
+      return std::nullopt;
+    }
+    return Words{fmt::format("param {} is {}; a map needs a list or an object",
+                             in_quotes(path.name), kind_text(type)),
+                 "declare it with type: list"};
   }
 
   void check_condition(const NodeSpec& node) {
@@ -117,7 +163,7 @@ class Scanner {
                    "a condition is decided once for all tasks of the node, before they are made; "
                    "use params, outputs of earlier tasks, or succeeded(task)"};
     }
-    if (!is_ending(read.kind)) return check_outputs(node, path);
+    if (!is_ending(read.kind)) return check_outputs(node, path, Reads::kPlain);
     const auto at = task_named(path.name);
     if (!at) {
       return Words{fmt::format("unknown task {}", in_quotes(path.name)),
@@ -189,7 +235,7 @@ class Scanner {
       case PathRoot::kIndex:
         return check_item(node, path);
       case PathRoot::kOutputs:
-        return check_outputs(node, path);
+        return check_outputs(node, path, Reads::kAny);
       case PathRoot::kRunId:
       case PathRoot::kDagName:
       case PathRoot::kTaskName:
@@ -223,7 +269,10 @@ class Scanner {
                  fmt::format("the item is {}, its number is map.index", own)};
   }
 
-  std::optional<Words> check_outputs(const NodeSpec& node, const Path& path) {
+  // Whether the outputs of all items of a map may be read.
+  enum class Reads : std::uint8_t { kPlain, kAny };
+
+  std::optional<Words> check_outputs(const NodeSpec& node, const Path& path, Reads reads) {
     const auto at = task_named(path.name);
     if (!at) {
       return Words{fmt::format("unknown task {}", in_quotes(path.name)),
@@ -232,9 +281,7 @@ class Scanner {
     if (*at == node_) return Words{"a task cannot read its own outputs", ""};
     const NodeSpec& from = spec_.nodes[*at];
     if (from.map) {
-      return Words{fmt::format("{} is a map; the outputs of its tasks cannot be read yet",
-                               in_quotes(path.name)),
-                   "collect them in another task, for example through files"};
+      if (auto words = check_reduce(node, path, reads)) return words;
     }
     const auto* key = path.steps.empty() ? nullptr : std::get_if<std::string>(&path.steps.front());
     if (from.outputs.empty() || key == nullptr) return std::nullopt;
@@ -245,6 +292,30 @@ class Scanner {
     return Words{
         fmt::format("task {} declares no output {}", in_quotes(path.name), in_quotes(*key)),
         meant(*key, known)};
+  }
+
+  // The outputs of all items are as many as the items: each item of another map would be sent them.
+  static std::optional<Words> check_reduce(const NodeSpec& node, const Path& path, Reads reads) {
+    const std::string name = in_quotes(path.name);
+    if (reads == Reads::kPlain) {
+      return Words{
+          fmt::format("{} is a map; conditions and maps cannot read its outputs yet", name),
+          "let a task that is no map collect them, and read its outputs"};
+    }
+    if (node.map) {
+      return Words{
+          fmt::format("{} is a map; each item of this map would read the outputs of all of "
+                      "its items",
+                      name),
+          "let a task that is no map collect them, and read its outputs"};
+    }
+    if (!path.steps.empty() && std::holds_alternative<std::string>(path.steps.front())) {
+      return std::nullopt;
+    }
+    return Words{fmt::format("{} is a map; name the output whose values are wanted", name),
+                 fmt::format("write ${{{{ tasks.{}.outputs.NAME }}}}: a list of one value for each "
+                             "item",
+                             path.name)};
   }
 
   std::optional<std::uint32_t> task_named(const std::string& name) {
@@ -284,7 +355,7 @@ constexpr std::size_t kFarTargetsMax = 16 * kTargetsAtOnce;
 
 // The uses of tasks that are not among the direct needs. Uses come node by node, so the needs of a
 // node are marked once for all of its uses.
-std::vector<OutputUse> far_uses(const DagPlan& plan, const std::vector<OutputUse>& uses) {
+std::vector<OutputUse> far_uses(const PlanBase& plan, const std::vector<OutputUse>& uses) {
   constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
   std::vector<std::uint32_t> needed_by(plan.nodes.size(), kNobody);
   std::uint32_t marked = kNobody;
@@ -299,14 +370,14 @@ std::vector<OutputUse> far_uses(const DagPlan& plan, const std::vector<OutputUse
   return far;
 }
 
-ExpressionFault unneeded(const DagPlan& plan, const OutputUse& use, std::string_view why) {
-  const std::string name = in_quotes(plan.node_spec(use.from).name);
+ExpressionFault unneeded(const PlanBase& plan, const OutputUse& use, std::string_view why) {
+  const std::string name = in_quotes(plan.spec.nodes[use.from].name);
   return {use.node, use.member, use.offset, fmt::format("task {} {}", name, why),
           fmt::format("add {} to the task's needs", name)};
 }
 
 // For each node, which of the targets it needs, directly or not.
-std::vector<std::uint64_t> reached_from(const DagPlan& plan,
+std::vector<std::uint64_t> reached_from(const PlanBase& plan,
                                         std::span<const std::uint32_t> targets) {
   std::vector<std::uint64_t> own(plan.nodes.size(), 0);
   for (std::size_t i = 0; i < targets.size(); ++i) own[targets[i]] = std::uint64_t{1} << i;
@@ -327,7 +398,7 @@ ExpressionScan scan_expressions(const DagSpec& spec, std::size_t faults_max) {
   return Scanner(spec, faults_max).run();
 }
 
-std::vector<ExpressionFault> find_unneeded(const DagPlan& plan, const std::vector<OutputUse>& uses,
+std::vector<ExpressionFault> find_unneeded(const PlanBase& plan, const std::vector<OutputUse>& uses,
                                            std::size_t faults_max) {
   std::vector<ExpressionFault> faults;
   std::vector<OutputUse> far = far_uses(plan, uses);

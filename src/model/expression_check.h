@@ -16,19 +16,19 @@ namespace vortex {
 
 struct ExpressionFault {
   std::uint32_t node = 0;           // index into DagSpec::nodes
-  std::vector<std::string> member;  // {"run", "2"}, {"env", "DIR"}, {"workdir"}, {"if"}
+  std::vector<std::string> member;  // {"run", "2"}, {"env", "DIR"}, {"if"}, {"map", "over"}
   std::size_t offset = 0;           // in that text
   std::string message;
   std::string help;
 };
 
-// An expression or the condition of `node` reads outputs of `from`.
+// An expression, the condition or the map of `node` reads outputs of `from`.
 struct OutputUse {
   std::uint32_t node = 0;
   std::uint32_t from = 0;
   std::vector<std::string> member;
   std::size_t offset = 0;
-  bool by_condition = false;  // which may also ask how `from` ended
+  bool by_core = false;  // by the condition, which may also ask how `from` ended, or the map
 };
 
 struct ExpressionScan {
@@ -41,7 +41,7 @@ ExpressionScan scan_expressions(const DagSpec& spec, std::size_t faults_max);
 
 // Uses of nodes that are not needed, directly or through others: nothing says that they have
 // ended. Precondition: the plan's nodes are linked and have their levels.
-std::vector<ExpressionFault> find_unneeded(const DagPlan& plan, const std::vector<OutputUse>& uses,
+std::vector<ExpressionFault> find_unneeded(const PlanBase& plan, const std::vector<OutputUse>& uses,
                                            std::size_t faults_max);
 
 DagError to_dag_error(const DagSpec& spec, ExpressionFault fault);

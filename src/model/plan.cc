@@ -154,17 +154,18 @@ std::expected<std::vector<std::uint32_t>, DagError> find_levels(const DagSpec& s
   return std::unexpected(cycle_error(spec, walk_cycle(needs, unmet, start)));
 }
 
-// Precondition: find_fault had nothing to say, so every count is at least 1 and the sum fits.
-void number_tasks(DagPlan& plan) {
+// Precondition: find_fault had nothing to say, so the sum fits.
+void number_tasks(PlanBase& plan) {
   for (PlanNode& node : plan.nodes) {
     const auto& map = plan.spec.nodes[node.spec].map;
-    node.first_task = plan.tasks;
-    node.tasks = map ? static_cast<std::uint32_t>(count_items(*map)) : 1;
-    plan.tasks += node.tasks;
+    node.planned_first = plan.tasks;
+    node.planned_tasks = map ? static_cast<std::uint32_t>(count_items(*map)) : 1;
+    if (map && is_late(*map)) node.late_map = plan.late_maps++;
+    plan.tasks += node.planned_tasks;
   }
 }
 
-std::expected<void, DagError> check_depth(const DagPlan& plan, const DagLimits& limits) {
+std::expected<void, DagError> check_depth(const PlanBase& plan, const DagLimits& limits) {
   if (plan.levels <= limits.depth_max) return {};
   const auto deep = std::find_if(plan.nodes.begin(), plan.nodes.end(), [&](const PlanNode& node) {
     return node.level >= limits.depth_max;
@@ -174,7 +175,7 @@ std::expected<void, DagError> check_depth(const DagPlan& plan, const DagLimits& 
                                               deep->level, plan.levels, limits.depth_max)});
 }
 
-std::expected<void, DagError> link_nodes(DagPlan& plan) {
+std::expected<void, DagError> link_nodes(PlanBase& plan) {
   auto needs = resolve_needs(plan.spec);
   if (!needs) return std::unexpected(std::move(needs).error());
   Needs needed_by = turn_around(*needs);
@@ -192,14 +193,14 @@ std::expected<void, DagError> link_nodes(DagPlan& plan) {
   return {};
 }
 
-std::expected<void, DagError> link_inputs(DagPlan& plan) {
+std::expected<void, DagError> link_inputs(PlanBase& plan) {
   ExpressionScan scan = scan_expressions(plan.spec, 1);
   if (scan.faults.empty()) scan.faults = find_unneeded(plan, scan.uses, 1);
   if (!scan.faults.empty()) {
     return std::unexpected(to_dag_error(plan.spec, std::move(scan.faults.front())));
   }
   for (const OutputUse& use : scan.uses) {
-    if (!use.by_condition) plan.nodes[use.node].inputs.push_back(use.from);
+    if (!use.by_core) plan.nodes[use.node].inputs.push_back(use.from);
   }
   for (PlanNode& node : plan.nodes) {
     std::sort(node.inputs.begin(), node.inputs.end());
@@ -210,8 +211,8 @@ std::expected<void, DagError> link_inputs(DagPlan& plan) {
 
 // ---- Conditions ----
 
-ConditionRead read_of(const NameIndex& names, const Path& path) {
-  ConditionRead read;
+ValueRead read_of(const NameIndex& names, const Path& path) {
+  ValueRead read;
   if (path.root == PathRoot::kParam) {
     read.steps.emplace_back(path.name);
   } else {
@@ -221,9 +222,9 @@ ConditionRead read_of(const NameIndex& names, const Path& path) {
   return read;
 }
 
-using ReadIndex = std::map<ConditionRead, std::vector<Condition*>>;
+using ReadIndex = std::map<ValueRead, std::vector<Condition*>>;
 
-void link_condition(DagPlan& plan, std::uint32_t index, const NameIndex& names, ReadIndex& reads) {
+void link_condition(PlanBase& plan, std::uint32_t index, const NameIndex& names, ReadIndex& reads) {
   // It was parsed before, by scan_expressions, and everything in it was found.
   auto parsed = parse_condition(plan.spec.nodes[index].condition);
   VX_ASSERT(parsed);
@@ -266,7 +267,7 @@ std::expected<void, DagError> add_cost(ConditionCost& sum, const NodeSpec& node,
 }
 
 // Precondition: link_inputs had nothing to say.
-std::expected<void, DagError> link_conditions(DagPlan& plan, const DagLimits& limits) {
+std::expected<void, DagError> link_conditions(PlanBase& plan, const DagLimits& limits) {
   const auto has_one = [](const NodeSpec& node) { return !node.condition.empty(); };
   if (std::none_of(plan.spec.nodes.begin(), plan.spec.nodes.end(), has_one)) return {};
   const NameIndex names = index_names(plan.spec);
@@ -292,26 +293,43 @@ std::expected<void, DagError> link_conditions(DagPlan& plan, const DagLimits& li
   return {};
 }
 
+// ---- Late maps ----
+
+// Precondition: link_inputs had nothing to say, so each text is one path that can be read.
+void link_maps(PlanBase& plan) {
+  if (plan.late_maps == 0) return;
+  const NameIndex names = index_names(plan.spec);
+  std::map<ValueRead, std::vector<std::uint32_t>> users;
+  for (std::uint32_t i = 0; i < plan.nodes.size(); ++i) {
+    if (!plan.nodes[i].late_map) continue;
+    const auto path = path_of_map(std::get<MapOver>(plan.spec.nodes[i].map->over).text);
+    VX_ASSERT(path);
+    const ValueRead read = read_of(names, *path);
+    if (read.node) plan.nodes[*read.node].readers.push_back(i);
+    users[read].push_back(i);
+  }
+  for (const auto& [read, nodes] : users) {
+    const auto number = static_cast<std::uint32_t>(plan.lists.size());
+    for (const std::uint32_t node : nodes) plan.nodes[node].map_source = number;
+    if (!read.node) {
+      ++plan.param_lists;
+    } else if (ReadSpan& span = plan.nodes[*read.node].lists; span.count++ == 0) {
+      span.first = number;
+    }
+    plan.lists.push_back(read);
+  }
+  for (PlanNode& node : plan.nodes) {
+    std::sort(node.readers.begin(), node.readers.end());
+    node.readers.erase(std::unique(node.readers.begin(), node.readers.end()), node.readers.end());
+  }
+}
+
 }  // namespace
-
-std::uint32_t DagPlan::node_of_task(std::uint32_t task_index) const {
-  VX_ASSERT(task_index < tasks);
-  const auto after = std::upper_bound(
-      nodes.begin(), nodes.end(), task_index,
-      [](std::uint32_t index, const PlanNode& node) { return index < node.first_task; });
-  return static_cast<std::uint32_t>(after - nodes.begin()) - 1;
-}
-
-std::string DagPlan::map_item(std::uint32_t task_index) const {
-  const PlanNode& node = nodes[node_of_task(task_index)];
-  const auto& map = spec.nodes[node.spec].map;
-  return map ? item_text(*map, task_index - node.first_task) : std::string();
-}
 
 std::expected<PlanPtr, DagError> compile(DagSpec spec, const DagLimits& limits) {
   sort_names(spec);
   if (auto fault = find_fault(spec, limits)) return std::unexpected(*std::move(fault));
-  auto plan = std::make_shared<DagPlan>();
+  const auto plan = std::make_shared<PlanBase>();
   plan->spec = std::move(spec);
   if (auto linked = link_nodes(*plan); !linked) return std::unexpected(std::move(linked).error());
   if (auto fits = check_depth(*plan, limits); !fits)
@@ -325,10 +343,11 @@ std::expected<PlanPtr, DagError> compile(DagSpec spec, const DagLimits& limits) 
   if (auto linked = link_conditions(*plan, limits); !linked) {
     return std::unexpected(std::move(linked).error());
   }
+  link_maps(*plan);
   const SpecDigest digest = measure(plan->spec);
   plan->digest = digest.value;
   plan->bytes += digest.bytes;
-  return plan;
+  return std::make_shared<const DagPlan>(plan);
 }
 
 }  // namespace vortex

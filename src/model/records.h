@@ -43,6 +43,8 @@ inline constexpr auto kTable<RunRow> = table<RunRow>(
     field<&RunRow::made>(kCountColumns, "tasks created so far, by state").named("counts"),
     kept<&RunRow::timeout_at>("timeout_at", "when the run as a whole times out"),
     kept<&RunRow::stopped>("stopped", "nodes of maps that stopped because of too many failures"),
+    kept<&RunRow::late>("late_maps",
+                        "maps made at run time: pairs of a node and its number of tasks"),
     kept<&RunRow::request, &RunRequest::digest>("request_digest",
                                                 "digest of DAG, params and labels")
         .once(),

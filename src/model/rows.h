@@ -44,7 +44,7 @@ struct RunRequest {
 
 struct RunRow {  // key: id
   RunId id;
-  PlanPtr plan;
+  PlanPtr plan;  // in an image it need not be laid out
   std::shared_ptr<const RunRequest> request;
   RunState state = RunState::kRunning;
   RunEnding ending = RunEnding::kNone;
@@ -55,6 +55,7 @@ struct RunRow {  // key: id
   Instant timeout_at = kNever;         // of the run as a whole; kNever: none
   std::vector<std::uint32_t> stopped;  // nodes of maps that stopped at too many failures
   TaskCounts made{};                   // tasks that have been made, by state
+  LateCounts late = {};                // maps that were made at run time
 };
 
 struct TaskRow {  // key: id
@@ -221,7 +222,7 @@ struct KeyRow {
 struct RunImage {
   RunRow run;
   std::vector<TaskRow> tasks;
-  // Checkpoints of unfinished tasks, and outputs of completed ones that conditions read.
+  // Checkpoints of unfinished tasks, and outputs of completed ones that the core reads.
   std::vector<TaskDataRow> data;
 };
 

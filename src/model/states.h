@@ -151,6 +151,7 @@ enum class DeathReason : std::uint8_t {
   kWorkerQueueExpired,
   kReleaseLimit,    // workers that go on working handed it back or dropped it too often
   kConditionError,  // its condition could not be evaluated
+  kMapError,        // its map had no items to be made of
 };
 template <>
 inline constexpr auto kWords<DeathReason> = words<DeathReason>({
@@ -162,6 +163,7 @@ inline constexpr auto kWords<DeathReason> = words<DeathReason>({
     {DeathReason::kWorkerQueueExpired, "worker_queue_expired"},
     {DeathReason::kReleaseLimit, "release_limit"},
     {DeathReason::kConditionError, "condition_error"},
+    {DeathReason::kMapError, "map_error"},
 });
 
 // Why the worker of a task was asked to stop it.

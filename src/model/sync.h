@@ -62,6 +62,7 @@ struct WorkOrder {
   bool report_output = false;        // say how much it has written: output counts as life
   SecretsPtr secrets = nullptr;      // null: none
   std::string user = {};             // whom it runs as; empty: the worker's choice
+  std::string inputs = {};           // for $VORTEX_INPUTS, a JSON object; empty: none
 };
 
 // What a worker (or any agent) says about itself when it registers.
@@ -200,6 +201,8 @@ struct PlannedWork {  // the controller: a node of a plan it shares with the run
   std::shared_ptr<const CommandLine> command = nullptr;
   // Opened just before the answer is written; null: the node has none.
   SecretsPtr secrets = nullptr;
+  // Outputs of earlier tasks, as a JSON object; null: the node asks for none.
+  std::shared_ptr<const std::string> inputs = nullptr;
 };
 using OrderPtr = std::shared_ptr<const WorkOrder>;  // the worker: the order it was sent
 using Work = std::variant<PlannedWork, OrderPtr>;

@@ -152,7 +152,9 @@ class JsonTokens {
 // those that go on with one key are neighbours.
 class Picker {
  public:
-  Picker(JsonTokens& in, std::span<const Steps* const> paths) : in_(in), paths_(paths) {
+  Picker(JsonTokens& in, std::span<const Steps* const> paths,
+         std::size_t bytes_max = kValueBytesMax)
+      : in_(in), paths_(paths), bytes_max_(bytes_max) {
     out_.resize(paths.size());
     seen_.resize(paths.size(), 0);
   }
@@ -204,8 +206,11 @@ class Picker {
     // Of neighbours the one that ends here is the shortest, so it comes first.
     if (!in_.fine() || some.none() || paths_[some.first]->size() != depth) return;
     const std::string_view json = in_.since(begin);
-    if (here.kind != ValueKind::kText) here.text = json.substr(0, kValueBytesMax + 1);
-    if (json.size() > kValueBytesMax) here = {ValueKind::kTooLarge, {}};
+    if (json.size() > bytes_max_) {
+      here = {ValueKind::kTooLarge, {}};
+    } else if (here.kind != ValueKind::kText) {
+      here.text = json;
+    }
     out_[some.first] = std::move(here);
   }
 
@@ -254,6 +259,7 @@ class Picker {
 
   JsonTokens& in_;
   std::span<const Steps* const> paths_;
+  std::size_t bytes_max_;
   std::vector<Value> out_;
   std::vector<std::uint32_t> seen_;  // by the first of neighbours: on which depths
 };
@@ -317,9 +323,10 @@ std::string_view kind_text(Value::Kind kind) {
 }
 
 std::expected<std::vector<Value>, std::string> pick_values(std::string_view json,
-                                                           std::span<const Steps* const> paths) {
+                                                           std::span<const Steps* const> paths,
+                                                           std::size_t bytes_max) {
   JsonTokens tokens(json);
-  std::vector<Value> values = Picker(tokens, paths).run();
+  std::vector<Value> values = Picker(tokens, paths, bytes_max).run();
   if (!tokens.fine()) return std::unexpected(tokens.fault());
   return values;
 }
@@ -342,6 +349,70 @@ std::vector<Value> items_of(const Value& value) {
     if (list) out.push_back(std::move(item));
     if (!in.take(',')) break;
   }
+  return out;
+}
+
+namespace {
+
+// Without the spaces between its parts. Precondition: JSON.
+void append_compact(std::string& out, std::string_view json) {
+  bool quoted = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (c == '"') quoted = !quoted;
+    if (quoted || !std::string_view(" \t\r\n").contains(c)) out += c;
+    if (quoted && c == '\\') out += json[++i];
+  }
+}
+
+std::string text_of_item(const Value& item) {
+  if (item.kind == ValueKind::kText) return item.text;
+  std::string out;
+  append_compact(out, item.text);
+  return out;
+}
+
+}  // namespace
+
+std::expected<std::vector<std::string>, std::string> item_texts(const Value& value,
+                                                                std::size_t items_max) {
+  const bool list = value.kind == ValueKind::kList;
+  if (!list && value.kind != ValueKind::kObject) {
+    return std::unexpected(
+        fmt::format("is {}; a map needs a list or an object", kind_text(value.kind)));
+  }
+  std::vector<std::string> out;
+  const Steps whole;
+  const std::array<const Steps*, 1> only{&whole};
+  JsonTokens in(value.text);
+  in.expect(list ? '[' : '{');
+  const char close = list ? ']' : '}';
+  while (in.fine() && in.next() != close) {
+    if (out.size() == items_max) {
+      return std::unexpected(fmt::format("has more than {} items", items_max));
+    }
+    std::string text;
+    if (!list) {
+      const std::size_t begin = in.at();
+      (void)in.quoted();
+      text = fmt::format(R"({{"key":{},"value":)", in.since(begin));
+      in.expect(':');
+      in.next();
+      const std::size_t member = in.at();
+      (void)Picker(in, only, value.text.size()).one();
+      append_compact(text, in.since(member));
+      text += '}';
+    } else {
+      const Value item = Picker(in, only, value.text.size()).one();
+      if (item.kind == ValueKind::kNull) {
+        return std::unexpected(fmt::format("has null as item {}", out.size()));
+      }
+      text = text_of_item(item);
+    }
+    out.push_back(std::move(text));
+    if (!in.take(',')) break;
+  }
+  if (!in.fine()) return std::unexpected("is not valid JSON: " + in.fault());
   return out;
 }
 

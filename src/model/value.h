@@ -47,12 +47,19 @@ using Steps = std::vector<PathStep>;
 // The values at these paths, one each. Precondition: sorted, each once. The error says what is
 // wrong with the text; a key that is given twice on a wanted way is wrong as well.
 std::expected<std::vector<Value>, std::string> pick_values(std::string_view json,
-                                                           std::span<const Steps* const> paths);
+                                                           std::span<const Steps* const> paths,
+                                                           std::size_t bytes_max = kValueBytesMax);
 
 // The items of a list, or the keys of an object as texts. Precondition: that is its kind.
 std::vector<Value> items_of(const Value& value);
 
-// The same, sorted once, so that asking for one costs little however often it is asked.
+// What a map over this value goes over: a string of a list unescaped, everything else as compact
+// JSON, members of an object as {"key":"...","value":...} in the order of the text. The error
+// completes "the value ...".
+std::expected<std::vector<std::string>, std::string> item_texts(const Value& value,
+                                                                std::size_t items_max);
+
+// The items of a value, sorted once, so that asking for one costs little however often it is asked.
 class ItemSet {
  public:
   // Precondition: a list or an object.

@@ -107,7 +107,7 @@ std::expected<bool, std::string> decided(const std::string& condition,
   const auto plan = compile(dag({node("a"), node("b"), last}), {});
   if (!plan) return std::unexpected("refused: " + plan.error().detail);
   std::vector<ReadValue> values;
-  for (const ConditionRead& read : (*plan)->reads) {
+  for (const ValueRead& read : (*plan)->reads) {
     const std::vector<const Steps*> one{&read.steps};
     values.emplace_back(pick_values(read.node ? outputs : params, one).value().front());
   }

@@ -50,8 +50,9 @@ RC_GTEST_PROP(PlanProperty, EveryDagCompilesToASoundPlan,
   RC_ASSERT(plan.has_value());
   RC_ASSERT(broken_law(**plan) == "");
   for (std::uint32_t task = 0; task < (*plan)->tasks; ++task) {
-    const PlanNode& n = (*plan)->nodes[(*plan)->node_of_task(task)];
-    RC_ASSERT(task >= n.first_task && task - n.first_task < n.tasks);
+    const std::uint32_t n = (*plan)->node_of_task(task);
+    const std::uint32_t first = (*plan)->first_task(n);
+    RC_ASSERT(task >= first && task - first < (*plan)->tasks_of(n));
   }
 }
 

@@ -65,8 +65,8 @@ TEST(Plan, NumbersTasksNodeByNode) {
   const auto plan = compiled(
       dag({node("a"), mapped("b", range(10, 30, 10)), node("c"), mapped("d", list({"x"}))}));
   EXPECT_EQ(plan->tasks, 6U);
-  EXPECT_EQ(plan->nodes[1].first_task, 1U);
-  EXPECT_EQ(plan->nodes[1].tasks, 3U);
+  EXPECT_EQ(plan->first_task(1), 1U);
+  EXPECT_EQ(plan->tasks_of(1), 3U);
   EXPECT_EQ(plan->node_of_task(0), 0U);
   EXPECT_EQ(plan->node_of_task(1), 1U);
   EXPECT_EQ(plan->node_of_task(3), 1U);

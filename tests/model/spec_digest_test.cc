@@ -88,6 +88,11 @@ std::map<std::string, Change> node_changes() {
       {"condition", [](auto&, auto& n) { n.condition = "true"; }},
       {"another condition", [](auto&, auto& n) { n.condition = "false"; }},
       {"continue_on_error", [](auto&, auto& n) { n.continue_on_error = true; }},
+      {"inputs", [](auto&, auto& n) { n.inputs = {"${{ tasks.c.outputs.x }}"}; }},
+      {"map over an output",
+       [](auto&, auto& n) { n.map.emplace().over = MapOver{"${{ tasks.c.outputs.x }}"}; }},
+      {"map over a param",
+       [](auto&, auto& n) { n.map.emplace().over = MapOver{"${{ params.x }}"}; }},
   };
 }
 

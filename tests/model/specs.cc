@@ -45,10 +45,10 @@ std::string broken_need_law(const DagPlan& plan) {
 std::string broken_task_law(const DagPlan& plan) {
   std::uint32_t next_task = 0;
   for (std::uint32_t i = 0; i < plan.nodes.size(); ++i) {
-    const PlanNode& node = plan.nodes[i];
-    if (node.first_task != next_task || node.tasks == 0) return "tasks are not a partition";
-    next_task += node.tasks;
-    for (const std::uint32_t task : {node.first_task, next_task - 1}) {
+    const std::uint32_t first = plan.first_task(i);
+    if (first != next_task || plan.tasks_of(i) == 0) return "tasks are not a partition";
+    next_task += plan.tasks_of(i);
+    for (const std::uint32_t task : {first, next_task - 1}) {
       if (plan.node_of_task(task) != i) return fmt::format("task {} is not of node {}", task, i);
       if (!plan.node_spec(i).map && !plan.map_item(task).empty()) {
         return "an item without a map";
