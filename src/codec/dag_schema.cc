@@ -126,9 +126,11 @@ std::string map() {
   }};
   const std::array<Key, 4> keys{{
       {"over",
-       fmt::format(R"({{"oneOf":[{{"type":"array","minItems":1,"items":{}}},{}]}})", kPlain,
-                   object(over, R"("required":["range"])")),
-       "The items; one task is created for each."},
+       fmt::format(R"({{"oneOf":[{{"type":"array","minItems":1,"items":{}}},{},{}]}})", kPlain,
+                   object(over, R"("required":["range"])"),
+                   R"({"type":"string","pattern":"^\\$\\{\\{.*\\}\\}$"})"),
+       "The items; one task is created for each. A list, a range, or one expression such as "
+       "${{ tasks.list.outputs.files }}, whose items are known only while a run goes on."},
       {"as",
        fmt::format(R"({{"type":"string","maxLength":{},{},"not":{{"const":"index"}}}})",
                    kNameBytesMax, kNamePattern),
@@ -200,6 +202,9 @@ std::string task() {
       {"map", map(), "Creates many tasks from one definition."},
       {"matrix", matrix(),
        "Creates a task for every combination of the lists; the values are matrix.KEY."},
+      {"inputs", fmt::format(R"({{"type":"array","maxItems":{},"items":{}}})", kListMax, kText),
+       "Outputs of earlier tasks, such as ${{ tasks.resize.outputs.size }}, that the task reads "
+       "from the JSON file $VORTEX_INPUTS."},
       {"outputs",
        fmt::format(R"({{"type":"array","maxItems":{},"uniqueItems":true,"items":{}}})", kListMax,
                    name()),

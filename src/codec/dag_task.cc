@@ -164,10 +164,10 @@ void read_over(Reading& in, NodeIx node, MapSpec& out) {
     return read_items(in, node, out.over.emplace<std::vector<std::string>>());
   }
   if (kind == NodeKind::kText && has_expression_mark(in.document().text(node))) {
-    return in.problem(node, "a map over an expression is not supported yet",
-                      "write the list itself, or a range");
+    out.over = MapOver{std::string(in.document().text(node))};
+    return;
   }
-  in.wrong_type(node, "a list of strings or a range",
+  in.wrong_type(node, "a list, a range or an expression",
                 R"(a range is {"range": {"from": 1, "to": 10}})");
 }
 
@@ -224,6 +224,8 @@ constexpr Field<TaskDraft> kOwnFields[] = {
        out.map = node;
        read_object(in, node, "", kMapFields, out.spec.map.emplace());
      }},
+    {"inputs",
+     [](Reading& in, NodeIx node, TaskDraft& out) { read_texts(in, node, out.spec.inputs); }},
     {"outputs",
      [](Reading& in, NodeIx node, TaskDraft& out) { read_texts(in, node, out.spec.outputs); }},
 };

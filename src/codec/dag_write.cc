@@ -60,6 +60,8 @@ void write_over(JsonWriter& json, const std::vector<std::string>& items) {
   json.end_array();
 }
 
+void write_over(JsonWriter& json, const MapOver& over) { json.text(over.text); }
+
 void write_map(JsonWriter& json, const MapSpec& map) {
   json.key("map").begin_object().key("over");
   std::visit([&](const auto& over) { write_over(json, over); }, map.over);
@@ -128,6 +130,7 @@ void write_task(JsonWriter& json, const NodeSpec& node) {
   write_timeout(json, "stale_after", node.stale_after);
   write_stale_counts(json, node.stale_counts);
   if (node.map) write_map(json, *node.map);
+  write_texts(json, "inputs", node.inputs);
   write_texts(json, "outputs", node.outputs);
   json.end_object();
 }

@@ -1,6 +1,7 @@
 #include "codec/render.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -320,7 +321,7 @@ class Resolver {
 }  // namespace
 
 bool has_expressions(const DagPlan& plan, std::uint32_t node) {
-  return has_marks(plan.node_spec(node).command);
+  return has_marks(plan.node_spec(node).command) || !plan.node_spec(node).inputs.empty();
 }
 
 Values& CommandResolver::values_for(const PlannedWork& work, const Assignment& assignment,
@@ -354,7 +355,7 @@ std::expected<CommandPtr, std::string> CommandResolver::resolve(const Assignment
                                                                 const OutputsOf& outputs_of) {
   const auto& work = std::get<PlannedWork>(assignment.work);
   const CommandLine& planned = work.plan->node_spec(work.node).command;
-  if (!has_marks(planned)) return nullptr;
+  if (!has_expressions(*work.plan, work.node)) return nullptr;
   CommandLine command = planned;
   Done done = Resolver(values_for(work, assignment, outputs_of)).resolve(command);
   // Values may hold what no argument can, and be too much together.
@@ -363,6 +364,73 @@ std::expected<CommandPtr, std::string> CommandResolver::resolve(const Assignment
   }
   if (!done) return std::unexpected("cannot resolve " + done.error());
   return std::make_shared<const CommandLine>(std::move(command));
+}
+
+namespace {
+
+void add_names(std::string_view text, std::string_view task, std::set<std::string>& names) {
+  if (!has_expression_mark(text)) return;
+  const auto parsed = parse_template(text);
+  if (!parsed) return;
+  for (const Path* path : references(*parsed)) {
+    if (path->root != PathRoot::kOutputs || path->name != task || path->steps.empty()) continue;
+    const auto* name = std::get_if<std::string>(&path->steps.front());
+    if (name != nullptr) names.insert(*name);
+  }
+}
+
+}  // namespace
+
+Reduction::Reduction(const DagPlan& plan, std::uint32_t node, std::uint32_t from) {
+  const CommandLine& command = plan.node_spec(node).command;
+  const std::string& task = plan.node_spec(from).name;
+  std::set<std::string> names;
+  for (const std::string& text : command.argv) add_names(text, task, names);
+  for (const auto& [name, text] : command.env) add_names(text, task, names);
+  add_names(command.workdir, task, names);
+  for (const std::string& text : plan.node_spec(node).inputs) add_names(text, task, names);
+  names_.assign(names.begin(), names.end());
+  lists_.resize(names_.size());
+}
+
+void Reduction::pad(std::uint32_t items) {
+  for (; next_ < items; ++next_) {
+    for (std::string& list : lists_) list += next_ == 0 ? "null" : ",null";
+  }
+}
+
+bool Reduction::add(std::uint32_t position, std::string_view outputs) {
+  pad(position);
+  Document document;
+  const bool readable = !document.parse(outputs);
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (position > 0) lists_[i] += ',';
+    const NodeIx at = readable ? member_of(document, 0, names_[i]) : 0;
+    const std::size_t before = lists_[i].size();
+    if (at == 0) {
+      lists_[i] += "null";
+    } else {
+      append_compact(lists_[i], document, at);
+    }
+    bytes_ += lists_[i].size() - before;
+  }
+  next_ = position + 1;
+  return bytes_ <= kBytesMax;
+}
+
+std::string Reduction::take(std::uint32_t items) {
+  pad(items);
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object();
+  for (std::size_t i = 0; i < names_.size(); ++i) json.key(names_[i]).raw("[" + lists_[i] + "]");
+  json.end_object();
+  return out;
+}
+
+std::shared_ptr<const std::string> CommandResolver::inputs() const {
+  if (!plan_ || plan_->node_spec(node_).inputs.empty()) return nullptr;
+  return std::make_shared<const std::string>(inputs_);
 }
 
 std::string gather_inputs(const DagPlan& plan, std::uint32_t node, const OutputsOf& outputs_of) {

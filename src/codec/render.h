@@ -65,8 +65,9 @@ std::expected<std::string, std::string> render(const Template& tmpl, Values& val
 // The commands of assignments as their workers start them: every expression replaced by its value.
 //
 // Done by the controller, when an answer is about to leave: a worker evaluates nothing, and is sent
-// neither params nor outputs of other tasks. What is parsed for one task of a node serves the next
-// ones in the same answer. Does not touch the store itself; one thread at a time.
+// no params, and outputs of other tasks only for a node that asks for them (`inputs`). What is
+// parsed for one task of a node serves the next ones in the same answer. Does not touch the store
+// itself; one thread at a time.
 
 using CommandPtr = std::shared_ptr<const CommandLine>;
 
@@ -83,6 +84,8 @@ class CommandResolver {
   // once for all tasks of a node that follow each other.
   std::expected<CommandPtr, std::string> resolve(const Assignment& assignment,
                                                  const OutputsOf& outputs_of);
+  // For PlannedWork::inputs, of what was resolved last: what all its expressions read of outputs.
+  std::shared_ptr<const std::string> inputs() const;
 
  private:
   Values& values_for(const PlannedWork& work, const Assignment& assignment,
@@ -96,6 +99,28 @@ class CommandResolver {
   std::string inputs_;
   std::optional<MapItem> map_;
   std::optional<Values> values_;
+};
+
+// What a node that is no map reads of the outputs of a map: for each output that its expressions
+// name, the list of the items' values in their order, null where there is none. Bounded.
+class Reduction {
+ public:
+  static constexpr std::size_t kBytesMax = 16 * 1024 * 1024;
+
+  Reduction(const DagPlan& plan, std::uint32_t node, std::uint32_t from);
+
+  // The outputs of an item, as a JSON object, by growing positions. False: it is too much.
+  bool add(std::uint32_t position, std::string_view outputs);
+  // One JSON object for all `items` items, as if a single task had written it.
+  std::string take(std::uint32_t items);
+
+ private:
+  void pad(std::uint32_t items);
+
+  std::vector<std::string> names_;
+  std::vector<std::string> lists_;  // by name, without the brackets
+  std::uint32_t next_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 // Outputs of the tasks that the node's expressions read, as one JSON object; empty: none.

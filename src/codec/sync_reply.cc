@@ -99,6 +99,8 @@ constexpr Field<Draft> kAssignmentFields[] = {
                Draft& out) { read_object(in, node, "", kMapFields, out.order.map.emplace()); }},
     {"report_output",
      [](Reading& in, NodeIx node, Draft& out) { read_flag(in, node, out.order.report_output); }},
+    {"inputs",
+     [](Reading& in, NodeIx node, Draft& out) { read_passed_object(in, node, out.order.inputs); }},
     {"secrets",
      [](Reading& in, NodeIx node, Draft& out) { read_secrets(in, node, out.order.secrets); }},
     {"timeout_ms", [](Reading& in, NodeIx node,
@@ -275,9 +277,9 @@ class WrittenDefinitions {
 };
 
 std::uint32_t position_in_map(const PlannedWork& work, const TaskId& task) {
-  const PlanNode& node = work.plan->nodes[work.node];
-  VX_ASSERT(task.index >= node.first_task && task.index - node.first_task < node.tasks);
-  return task.index - node.first_task;
+  const std::uint32_t first = work.plan->first_task(work.node);
+  VX_ASSERT(task.index >= first && task.index - first < work.plan->tasks_of(work.node));
+  return task.index - first;
 }
 
 void write_map(JsonWriter& json, const MapItem& map) {
@@ -343,6 +345,7 @@ class AssignmentWriter {
       write_shared(work, spec);
     }
     if (const auto map = map_item_of(work, task)) write_map(json_, *map);
+    if (work.inputs) json_.key("inputs").raw(*work.inputs);
     write_secrets(json_, work.secrets);
   }
 
@@ -438,7 +441,7 @@ std::optional<MapItem> map_item_of(const PlannedWork& work, const TaskId& task) 
   const auto& map = work.plan->node_spec(work.node).map;
   if (!map) return std::nullopt;
   const std::uint32_t position = position_in_map(work, task);
-  return MapItem{.index = position, .item = item_text(*map, position), .as = map->as};
+  return MapItem{.index = position, .item = work.plan->map_item(task.index), .as = map->as};
 }
 
 WorkOrder order_from(const PlannedWork& work, const Attempt& attempt) {
@@ -458,6 +461,7 @@ WorkOrder order_from(const PlannedWork& work, const Attempt& attempt) {
   order.report_output = spec.stale_counts.output;
   order.secrets = work.secrets;
   order.user = spec.requirements.user;
+  if (work.inputs) order.inputs = *work.inputs;
   return order;
 }
 

@@ -255,7 +255,7 @@ TEST(DagJson, WrongValuesDeeperInATaskAreRefusedAtTheirPlace) {
        "whole"},
       {json_task(R"("map":{})"), "/tasks/a/map", 1, 36, "'map' has no 'over'"},
       {json_task(R"("map":{"over":"x"})"), "/tasks/a/map/over", 1, 44,
-       "a list of strings or a range"},
+       "a list, a range or an expression"},
       {json_task(R"("map":{"over":[null]})"), "/tasks/a/map/over/0", 1, 45,
        "must be a string, a number, true or false"},
       {json_task(R"("map":{"over":{"range":{"from":1}}})"), "/tasks/a/map/over/range", 1, 53,

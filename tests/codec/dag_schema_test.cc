@@ -105,6 +105,8 @@ std::vector<std::string> good_files() {
       "name: d\nparams: {p: {type: object, default: {a: null}}}\ntasks: {a: {run: [x]}}\n",
       "name: d\ndefaults: {retry: {max: 0}, env: {A: b}}\ntasks: {a: {run: [x]}}\n",
       "name: d\ntasks: {a: {run: [x]}, b: {needs: a, run: [x]}, c: {needs: [a, b], run: [x]}}\n",
+      "name: d\ntasks: {a: {run: [x]}, b: {needs: a, run: [x], inputs: [\"${{ tasks.a.outputs.x "
+      "}}\"]}}\n",
   };
   for (const std::string_view members : {
            "run: [x, \"${{ run.id }}\"]",
@@ -144,6 +146,7 @@ std::vector<std::string> good_files() {
            "run: [x], map: {over: {range: {from: 1, to: 3}}}",
            "run: [x], map: {over: {range: {from: 3, to: 1, step: -1}}}",
            "run: [x], map: {over: [a], as: file, max_parallel: 0, max_failures: 4294967295}",
+           "run: [x], map: {over: \"${{ params.files }}\", as: file}",
            "run: [x], matrix: {os: [a, b], v: [1, 2.5, true]}",
            "run: [x], outputs: [a, b]",
            "run: [x], outputs: []",

@@ -257,6 +257,7 @@ Assignment drawn_assignment(Rng& rng) {
   order.outputs = drawn_names(rng);
   order.report_output = rng.chance(500);
   if (rng.chance(300)) order.user = drawn_name(rng);
+  if (rng.chance(300)) order.inputs = R"({"resize":{"size":[1,null,"x"]}})";
   if (rng.chance(300)) {
     order.secrets = std::make_shared<SecretSet>();
     order.secrets->values.push_back({"PASSWORD", false, SecretText(drawn_bytes(rng))});

@@ -222,6 +222,29 @@ TEST(Resolve, AValueThatNoProcessCanBeGivenIsRefused) {
   EXPECT_NE(command.error().find("zero byte"), std::string::npos) << command.error();
 }
 
+TEST(Reduction, IsTheListOfAllItemsInTheirOrder) {
+  DagSpec spec;
+  spec.name = "d";
+  for (const char* name : {"resize", "sum"}) spec.nodes.emplace_back().name = name;
+  spec.nodes[0].map.emplace().over = MapRange{1, 5, 1};
+  spec.nodes[0].command.argv = {"x"};
+  spec.nodes[1].needs = {"resize"};
+  spec.nodes[1].command.argv = {"x", "${{ tasks.resize.outputs.size }}"};
+  spec.nodes[1].inputs = {"${{ tasks.resize.outputs.name }}"};
+  const auto plan = compile(spec, {});
+  ASSERT_TRUE(plan.has_value()) << plan.error().detail;
+  Reduction some(**plan, 1, 0);
+  EXPECT_TRUE(some.add(1, R"({"size":7,"name":"a","other":[1]})"));
+  EXPECT_TRUE(some.add(2, R"({"size":[8,"x"]})"));
+  EXPECT_EQ(some.take(5),
+            R"({"name":[null,"a",null,null,null],"size":[null,7,[8,"x"],null,null]})");
+  EXPECT_EQ(Reduction(**plan, 1, 0).take(0), R"({"name":[],"size":[]})");
+  Reduction large(**plan, 1, 0);
+  const std::string most = R"({"size":")" + std::string(Reduction::kBytesMax / 2, 'x') + "\"}";
+  EXPECT_TRUE(large.add(0, most));
+  EXPECT_FALSE(large.add(1, most));
+}
+
 TEST(Resolve, TheControllerGathersOnlyWhatIsRead) {
   DagSpec spec;
   spec.name = "d";

@@ -66,12 +66,12 @@ constexpr auto kSame = [](const auto& a, const auto& b) { return same(a, b); };
 }  // namespace
 
 bool same(const WorkOrder& a, const WorkOrder& b) {
-  const auto& [task_text, dag, task, command, map, resources, outputs, report_output, secrets,
-               user] = a;
+  const auto& [task_text, dag, task, command, map, resources, outputs, report_output, secrets, user,
+               inputs] = a;
   return same(command, b.command) && same(secrets, b.secrets) &&
-         std::tie(task_text, dag, task, map, resources, outputs, report_output, user) ==
+         std::tie(task_text, dag, task, map, resources, outputs, report_output, user, inputs) ==
              std::tie(b.task_text, b.dag, b.task, b.map, b.resources, b.outputs, b.report_output,
-                      b.user);
+                      b.user, b.inputs);
 }
 
 bool same(const SyncRequest& a, const SyncRequest& b) {
