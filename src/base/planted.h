@@ -46,6 +46,9 @@ enum class PlantedBug : std::uint8_t {
   kSessionNotChecked,
   kConditionIgnored,
   kRetryCausesIgnored,
+  kLateMapMadeAgain,
+  kLateItemForgotten,
+  kLateItemsTurned,
   kCount,
 };
 
@@ -85,6 +88,9 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(PlantedBu
         "session not checked",
         "condition not asked",
         "retry causes ignored",
+        "map at run time made again after a reload",
+        "last item of a map at run time forgotten",
+        "items of a map at run time given by the wrong end after a reload",
     };
 
 #ifdef VX_PLANTED_BUGS

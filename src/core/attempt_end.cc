@@ -315,9 +315,9 @@ void end_attempt(Context& cx, TaskIx ix, const AttemptEnd& original) {
   }
 }
 
-void die_undecided(Context& cx, TaskIx ix, std::string message) {
+void die_undecided(Context& cx, TaskIx ix, DeathReason reason, std::string message) {
   cx.task(ix).notes_for_writing().error = message;
-  die(cx, ix, DeathReason::kConditionError, std::move(message));
+  die(cx, ix, reason, std::move(message));
 }
 
 void die_in_queue(Context& cx, TaskIx ix, DeathReason reason, std::string message) {

@@ -19,10 +19,11 @@ void join_bulk(Context& cx, RunIx ix) {
 void expand(Context& cx, RunIx run_ix, std::uint32_t index, std::uint32_t& budget) {
   Run& run = cx.run(run_ix);
   NodeRun const& node = run.nodes[index];
-  const PlanNode& plan = run.plan->nodes[index];
-  while (node.created < plan.tasks && budget > 0) {
+  const std::uint32_t first = run.plan->first_task(index);
+  const std::uint32_t tasks = run.plan->tasks_of(index);
+  while (node.created < tasks && budget > 0) {
     --budget;
-    const TaskIx ix = make_task(cx, run_ix, index, plan.first_task + node.created);
+    const TaskIx ix = make_task(cx, run_ix, index, first + node.created);
     Queued queued;
     queued.ready_at = cx.judged;
     move_task(cx, ix, TaskEvent::kNeedsMet, queued);
@@ -37,7 +38,7 @@ void expand_slice(Context& cx, RunIx ix, std::uint32_t& budget) {
     const NodeRun& node = run.nodes[index];
     const bool barred = node.stopped || run.ending != RunEnding::kNone;
     if (!barred) expand(cx, ix, index, budget);
-    if (!barred && node.created < run.plan->nodes[index].tasks) return;
+    if (!barred && node.created < run.plan->tasks_of(index)) return;
     run.expanding.pop_front();
     check_node_ended(cx, ix, index);
   }
@@ -92,8 +93,8 @@ void sweep_slice(Context& cx, RunIx run_ix, std::uint32_t& budget) {
   Run& run = cx.run(run_ix);
   while (run.sweep_next < run.plan->tasks && budget > 0) {
     const std::uint32_t index = run.plan->node_of_task(run.sweep_next);
-    const PlanNode& plan = run.plan->nodes[index];
-    const std::uint32_t made_end = plan.first_task + run.nodes[index].created;
+    const std::uint32_t first = run.plan->first_task(index);
+    const std::uint32_t made_end = first + run.nodes[index].created;
     while (run.sweep_next < made_end && budget > 0) {
       --budget;
       sweep_task(cx, run_ix, run.tasks[run.sweep_next++]);
@@ -101,10 +102,16 @@ void sweep_slice(Context& cx, RunIx run_ix, std::uint32_t& budget) {
     if (run.sweep_next < made_end) return;
     refill_node(cx, run_ix, index);
     check_node_ended(cx, run_ix, index);
-    run.sweep_next = plan.first_task + plan.tasks;
+    run.sweep_next = first + run.plan->tasks_of(index);
     if (budget > 0) --budget;
   }
-  if (run.sweep_next >= run.plan->tasks) run.sweeping = false;
+  if (run.sweep_next < run.plan->tasks) return;
+  run.sweeping = false;
+  // Of maps without a task none was met on the way.
+  for (std::uint32_t node = 0; run.plan->base->late_maps > 0 && node < run.nodes.size(); ++node) {
+    if (run.plan->is_late(node) && run.plan->tasks_of(node) == 0)
+      check_node_ended(cx, run_ix, node);
+  }
 }
 
 }  // namespace

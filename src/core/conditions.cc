@@ -70,24 +70,27 @@ std::string joined_facts(const Run& run, const NodeCondition& condition) {
 }  // namespace
 
 void read_params(State& state, Run& run) {
-  if (run.request) keep_values(state, run, {0, run.plan->param_reads}, run.request->params);
+  if (!run.request) return;
+  keep_values(state, run, {0, run.plan->param_reads}, run.request->params);
+  read_lists(state, run, {0, run.plan->param_lists}, run.request->params);
 }
 
 void read_outputs(State& state, Run& run, std::uint32_t node, std::string_view outputs) {
   const PlanNode& plan = run.plan->nodes[node];
   keep_values(state, run, {plan.first_read, plan.reads}, outputs);
+  read_lists(state, run, plan.lists, outputs);
 }
 
 RuleSays judge_node(const Run& run, std::uint32_t index) {
   const PlanNode& plan = run.plan->nodes[index];
   const RuleSays rule = judge_rule(run.plan->node_spec(index).trigger,
                                    static_cast<std::uint32_t>(plan.needs.size()), run.nodes[index]);
-  if (rule != RuleSays::kStart || !plan.condition) return rule;
-  if (planted(PlantedBug::kConditionIgnored)) return rule;
+  if (rule != RuleSays::kStart) return rule;
+  if (!plan.condition || planted(PlantedBug::kConditionIgnored)) return judge_map(run, index);
   if (!is_ready_to_decide(run, *plan.condition)) return RuleSays::kWait;
   const auto yes = decide(plan.condition->condition, facts_of(run));
   if (!yes) return RuleSays::kFail;
-  return *yes ? RuleSays::kStart : RuleSays::kSkip;
+  return *yes ? judge_map(run, index) : RuleSays::kSkip;
 }
 
 std::string why_condition(const Run& run, std::uint32_t index) {

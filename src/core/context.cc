@@ -134,6 +134,7 @@ void Context::write_run(RunIx ix) {
   row.timeout_at = r.timeout_at == kJudgedNever ? kNever : state.clock.term_time(r.timeout_at);
   row.stopped = r.stopped_maps;
   row.made = r.made;
+  row.late = late_counts(*r.plan);
 }
 
 void Context::write_worker(WorkerIx ix) {

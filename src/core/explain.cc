@@ -33,8 +33,11 @@ std::vector<std::string> how_needs_stand(const Run& run, std::uint32_t index) {
     if (node.phase == NodePhase::kDone) {
       details.push_back("'" + name + "' " + std::string(outcome_text(node.outcome)));
     } else {
+      const std::string tasks = run.plan->is_counted(need)
+                                    ? count_text(run.plan->tasks_of(need), "task")
+                                    : std::string("an unknown number of tasks");
       details.push_back("'" + name + "' has not ended: " + std::to_string(node.finals) + " of " +
-                        count_text(run.plan->nodes[need].tasks, "task") + " done");
+                        tasks + " done");
     }
   }
   return details;
@@ -48,6 +51,7 @@ Explanation why_waiting(const Run& run, std::uint32_t index) {
   }
   std::vector<std::string> details = how_needs_stand(run, index);
   for (std::string& open : condition_waits_for(run, index)) details.push_back(std::move(open));
+  for (std::string& open : map_waits_for(run, index)) details.push_back(std::move(open));
   return because(WaitReason::kNeedsOpen, "the tasks it needs end as its trigger rule requires",
                  std::move(details));
 }

@@ -33,8 +33,11 @@ RunIx open_run(State& state, RunId id, PlanPtr plan);
 // Counts a live run, whose request is known, among what live runs take up.
 void book_run(State& state, const Run& run);
 
-// The same for what its conditions have read.
+// The same for what its conditions and maps have read, and for the tasks of late maps.
 void book_reads(State& state, Run& run, std::uint64_t bytes);
+void book_tasks(State& state, const Run& run, std::uint32_t tasks);
+// What would be too much with so many more tasks of this run; empty: they fit.
+std::string over_quota(const State& state, const Run& run, std::uint32_t tasks);
 
 // Frees everything that the runs that ended in this step held in memory. Their rows must have been
 // made before.
@@ -54,7 +57,7 @@ enum class RuleSays : std::uint8_t {
   kStart,
   kNever,
   kSkip,  // its condition is false
-  kFail,  // its condition cannot be evaluated
+  kFail,  // its condition cannot be evaluated, or its map has no items to be made of
 };
 RuleSays judge_rule(TriggerRule rule, std::uint32_t needs, const NodeRun& node);
 
@@ -64,9 +67,10 @@ RuleSays judge_rule(TriggerRule rule, std::uint32_t needs, const NodeRun& node);
 // closed: an operator's retry may have them decided once more. A decision is a function of what is
 // in the rows, so every controller comes to the same one.
 
-// Keeps what the conditions of the run read of its params. Precondition: its request is known.
+// Keeps what the conditions and maps of the run read of its params. Precondition: its request is
+// known.
 void read_params(State& state, Run& run);
-// Keeps what conditions read of the outputs with which the only task of the node completed.
+// Keeps what they read of the outputs with which the only task of the node completed.
 void read_outputs(State& state, Run& run, std::uint32_t node, std::string_view outputs);
 
 // The trigger rule and, once that is met, the condition.
@@ -76,6 +80,28 @@ RuleSays judge_node(const Run& run, std::uint32_t node);
 std::string why_condition(const Run& run, std::uint32_t node);
 // What has to end before the condition can be decided, for people.
 std::vector<std::string> condition_waits_for(const Run& run, std::uint32_t node);
+
+// Late maps: their items are a param or an output of an earlier task, known when they start.
+//
+// The run's plan is then laid out for them, in the commit that makes the first items, and never
+// again: what was laid out is in the row of the run. The items themselves are not: they follow from
+// params and outputs, which never change. A map whose items cannot be had fails with one task.
+
+void read_lists(State& state, Run& run, ReadSpan span, std::string_view values);
+// kStart: not a late map, laid out before, or there are items.
+RuleSays judge_map(const Run& run, std::uint32_t node);
+// Why there are no items; empty: judge_map says something else.
+std::string why_no_items(const Run& run, std::uint32_t node);
+// What has to end before the items are known, for people.
+std::vector<std::string> map_waits_for(const Run& run, std::uint32_t node);
+// Precondition: judge_map says kStart, and it is not laid out. Not empty: why it cannot be.
+std::string lay_out_map(Context& cx, RunIx run, std::uint32_t node);
+// Gives a late map the one task that fails for it, unless it is laid out.
+void lay_out_failed(Context& cx, RunIx run, std::uint32_t node);
+// After a load: the items of what was laid out, from what has been read.
+void give_items(Context& cx, RunIx run);
+// None: it is not made, or the node has no tasks.
+TaskIx first_task_of(const Run& run, std::uint32_t node);
 
 // Looks at a pending node and starts it, gates it, skips it, fails it or leaves it.
 void consider_node(Context& cx, RunIx run, std::uint32_t node);
@@ -272,8 +298,8 @@ bool is_unwanted(Context& cx, const Task& task);
 
 // A Queued task that cannot be waited for any longer.
 void die_in_queue(Context& cx, TaskIx ix, DeathReason reason, std::string message);
-// The same for one that waits, whose condition cannot be evaluated.
-void die_undecided(Context& cx, TaskIx ix, std::string message);
+// The same for one that waits, whose node cannot be decided on.
+void die_undecided(Context& cx, TaskIx ix, DeathReason reason, std::string message);
 
 // How long after its n-th failure a task waits: fixed, linear or exponential, capped, with jitter.
 Duration backoff_delay(const Backoff& backoff, std::uint32_t failures, Rng& rng);

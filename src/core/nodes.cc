@@ -19,16 +19,16 @@ bool closed_to_new(const Run& run, const NodeRun& node) {
 
 NodeOutcome outcome_of(const Run& run, std::uint32_t index) {
   const NodeRun& node = run.nodes[index];
-  const std::uint32_t tasks = run.plan->nodes[index].tasks;
+  const bool unmade = !run.plan->is_counted(index) || node.created < run.plan->tasks_of(index);
   const auto& map = run.plan->node_spec(index).map;
   const std::uint32_t tolerated = map ? map->max_failures.value_or(0) : 0;
   // A map whose condition could not be evaluated stopped at its first item.
   if (node.failed > tolerated || (node.stopped && node.failed > 0)) return NodeOutcome::kFailed;
   if (node.cancelled > 0 || run.ending != RunEnding::kNone) {
     // Cancelled, unless everything had already come to its end by itself.
-    if (node.cancelled > 0 || node.created < tasks) return NodeOutcome::kCancelled;
+    if (node.cancelled > 0 || unmade) return NodeOutcome::kCancelled;
   }
-  if (node.skipped > 0 || node.created < tasks) return NodeOutcome::kSkipped;
+  if (node.skipped > 0 || unmade) return NodeOutcome::kSkipped;
   return NodeOutcome::kSuccess;
 }
 
@@ -44,14 +44,14 @@ void skip_node(Context& cx, RunIx run_ix, std::uint32_t index) {
   NodeRun& node = run.nodes[index];
   node.stopped = true;
   if (node.created == 0) return check_node_ended(cx, run_ix, index);
-  const TaskIx ix = run.tasks[run.plan->nodes[index].first_task];
+  const TaskIx ix = first_task_of(run, index);
   finish_task(cx, ix, TaskEvent::kSkipped, TaskState::kSkipped);
 }
 
 // The reason goes into the row of the task; a map has none then, so the log has it as well.
 void skip_by_condition(Context& cx, RunIx run_ix, std::uint32_t index) {
   Run& run = cx.run(run_ix);
-  const TaskIx ix = run.tasks[run.plan->nodes[index].first_task];
+  const TaskIx ix = first_task_of(run, index);
   const NodeSpec& spec = run.plan->node_spec(index);
   const std::string why = why_condition(run, index);
   if (run.nodes[index].created > 0) cx.task(ix).notes_for_writing().error = why;
@@ -64,28 +64,44 @@ void skip_by_condition(Context& cx, RunIx run_ix, std::uint32_t index) {
 }
 
 // Its first task fails and says why. Of a map no other item is made.
-void fail_by_condition(Context& cx, RunIx run_ix, std::uint32_t index) {
+void fail_undecided(Context& cx, RunIx run_ix, std::uint32_t index, DeathReason reason,
+                    std::string why) {
+  lay_out_failed(cx, run_ix, index);
   Run& run = cx.run(run_ix);
   NodeRun& node = run.nodes[index];
-  const PlanNode& plan = run.plan->nodes[index];
-  const bool made = node.created > 0;
-  const TaskIx ix =
-      made ? run.tasks[plan.first_task] : make_task(cx, run_ix, index, plan.first_task);
+  const TaskIx ix = node.created > 0 ? first_task_of(run, index)
+                                     : make_task(cx, run_ix, index, run.plan->first_task(index));
   node.phase = NodePhase::kActive;
   if (run.plan->node_spec(index).map) {
     node.stopped = true;
     run.stopped_maps.push_back(index);
     cx.touch(run_ix);
   }
+  die_undecided(cx, ix, reason, std::move(why));
+}
+
+void fail_node(Context& cx, RunIx run_ix, std::uint32_t index) {
+  const Run& run = cx.run(run_ix);
+  std::string why = why_no_items(run, index);
+  const std::string condition = why_condition(run, index);
+  if (condition.empty()) {
+    return fail_undecided(cx, run_ix, index, DeathReason::kMapError, std::move(why));
+  }
   REACHED("core: condition could not be evaluated");
-  die_undecided(cx, ix, why_condition(run, index));
+  fail_undecided(cx, run_ix, index, DeathReason::kConditionError, condition);
 }
 
 void start_node(Context& cx, RunIx run_ix, std::uint32_t index) {
   Run& run = cx.run(run_ix);
   NodeRun& node = run.nodes[index];
+  if (!run.plan->is_counted(index)) {
+    std::string wrong = lay_out_map(cx, run_ix, index);
+    if (!wrong.empty()) {
+      return fail_undecided(cx, run_ix, index, DeathReason::kMapError, std::move(wrong));
+    }
+  }
   node.phase = NodePhase::kActive;
-  const TaskIx ix = run.tasks[run.plan->nodes[index].first_task];
+  const TaskIx ix = first_task_of(run, index);
   const bool is_map = run.plan->node_spec(index).map.has_value();
   if (is_map || !ix.valid()) return begin_expanding(cx, run_ix, index);
   Queued queued;
@@ -177,7 +193,7 @@ void consider_node(Context& cx, RunIx run_ix, std::uint32_t index) {
     case RuleSays::kSkip:
       return skip_by_condition(cx, run_ix, index);
     case RuleSays::kFail:
-      return fail_by_condition(cx, run_ix, index);
+      return fail_node(cx, run_ix, index);
     case RuleSays::kStart:
       break;
   }
@@ -220,7 +236,8 @@ void check_node_ended(Context& cx, RunIx run_ix, std::uint32_t index) {
   const Run& run = cx.run(run_ix);
   const NodeRun& node = run.nodes[index];
   const bool closed = closed_to_new(run, node);
-  const bool complete = node.created == run.plan->nodes[index].tasks || closed;
+  const bool made = run.plan->is_counted(index) && node.created == run.plan->tasks_of(index);
+  const bool complete = made || closed;
   if (!complete || node.finals != node.created) return;
   // Its stop was lifted: what it has skipped comes back when the sweep gets there.
   const bool is_map = run.plan->node_spec(index).map.has_value();

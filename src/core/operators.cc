@@ -125,7 +125,7 @@ void unskip_tasks(Context& cx, Run& run, std::uint32_t index) {
   node.stopped = false;
   node.phase = NodePhase::kPending;
   if (node.created == 0) return;
-  const TaskIx ix = run.tasks[run.plan->nodes[index].first_task];
+  const TaskIx ix = first_task_of(run, index);
   if (TaskNotes* notes = cx.task(ix).notes.get()) notes->error.clear();  // why it was skipped
   move_task(cx, ix, TaskEvent::kUnskipped, Waiting{});
   --node.finals;
@@ -204,7 +204,7 @@ void lift_stop(Context& cx, RunIx ix, std::uint32_t index) {
   node.stopped = false;
   std::erase(run.stopped_maps, index);
   begin_sweep(cx, ix);
-  if (node.created < run.plan->nodes[index].tasks) begin_expanding(cx, ix, index);
+  if (node.created < run.plan->tasks_of(index)) begin_expanding(cx, ix, index);
 }
 
 void revive(Context& cx, TaskIx ix, EventKind why) {
@@ -233,21 +233,45 @@ void revive(Context& cx, TaskIx ix, EventKind why) {
 }
 
 constexpr const char* kOnlyFailed = "only a failed task can be retried";
+constexpr const char* kNoItems =
+    "this task stands for a map that had no items to be made of; start a new run instead";
 
-std::optional<RefusalKind> refusal_of(Context& cx, TaskId id) {
+// Whether the only task of the node is the one that failed because its map had no items.
+bool stands_for_map(const LateCounts& counts, std::uint32_t node) {
+  for (std::size_t i = 0; i + 1 < counts.size(); i += 2) {
+    if (counts[i] == node) return counts[i + 1] == kLateFailed;
+  }
+  return false;
+}
+
+struct Refused {
+  RefusalKind kind;
+  const char* detail = "";
+};
+
+std::optional<Refused> refusal_of(Context& cx, TaskId id) {
   const TaskIx ix = find_task(cx.state, id);
-  if (!ix.valid()) return RefusalKind::kUnknownTask;
-  if (cx.run_of(cx.task(ix)).ending != RunEnding::kNone) return RefusalKind::kRunEnding;
-  if (cx.task(ix).state() != TaskState::kFailed) return RefusalKind::kWrongState;
+  if (!ix.valid()) return Refused{RefusalKind::kUnknownTask};
+  const Task& task = cx.task(ix);
+  const Run& run = cx.run_of(task);
+  if (run.ending != RunEnding::kNone) return Refused{RefusalKind::kRunEnding};
+  if (task.state() != TaskState::kFailed) return Refused{RefusalKind::kWrongState, kOnlyFailed};
+  const LaidOut* map = run.plan->laid_out(task.node);
+  if (map != nullptr && map->failed) return Refused{RefusalKind::kWrongState, kNoItems};
   return std::nullopt;
 }
 
-std::optional<RefusalKind> refusal_of(const RunImage& image, TaskId id) {
+std::optional<Refused> refusal_of(const RunImage& image, TaskId id) {
   const auto row = std::find_if(image.tasks.begin(), image.tasks.end(),
                                 [&](const TaskRow& task) { return task.id == id; });
-  if (image.run.id != id.run || row == image.tasks.end()) return RefusalKind::kUnknownTask;
-  if (image.run.ending != RunEnding::kNone) return RefusalKind::kRunEnding;
-  if (row->state != TaskState::kFailed) return RefusalKind::kWrongState;
+  if (image.run.id != id.run || row == image.tasks.end()) {
+    return Refused{RefusalKind::kUnknownTask};
+  }
+  if (image.run.ending != RunEnding::kNone) return Refused{RefusalKind::kRunEnding};
+  if (row->state != TaskState::kFailed) return Refused{RefusalKind::kWrongState, kOnlyFailed};
+  if (stands_for_map(image.run.late, row->node)) {
+    return Refused{RefusalKind::kWrongState, kNoItems};
+  }
   return std::nullopt;
 }
 
@@ -260,7 +284,7 @@ TaskIx revivable(Context& cx, RequestId request, TaskId id, const RunImage* imag
     return {};
   }
   if (const auto refusal = live ? refusal_of(cx, id) : refusal_of(*image, id)) {
-    cx.refuse(request, *refusal, *refusal == RefusalKind::kWrongState ? kOnlyFailed : "");
+    cx.refuse(request, refusal->kind, refusal->detail);
     return {};
   }
   if (!live) {

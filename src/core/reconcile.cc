@@ -129,9 +129,9 @@ class Check {
   void count_tasks(const Run& run, std::uint32_t from, std::uint32_t to,
                    std::vector<NodeCount>& counts) {
     for (std::uint32_t n = 0; n < run.nodes.size(); ++n) {
-      const PlanNode& plan = run.plan->nodes[n];
-      const std::uint32_t end = std::min(to, plan.first_task + plan.tasks);
-      for (std::uint32_t i = std::max(from, plan.first_task); i < end; ++i) {
+      const std::uint32_t first = run.plan->first_task(n);
+      const std::uint32_t end = std::min(to, first + run.plan->tasks_of(n));
+      for (std::uint32_t i = std::max(from, first); i < end; ++i) {
         if (run.tasks[i].valid()) count_task(run, run.tasks[i], counts[n]);
       }
     }
@@ -328,9 +328,10 @@ void doubt(Context& cx, std::string what) {
 
 bool node_really_complete(Context& cx, RunIx ix, std::uint32_t index) {
   const Run& run = cx.run(ix);
-  const PlanNode& plan = run.plan->nodes[index];
+  const std::uint32_t first = run.plan->first_task(index);
+  const std::uint32_t end = first + run.plan->tasks_of(index);
   std::uint32_t open = 0;
-  for (std::uint32_t i = plan.first_task; i < plan.first_task + plan.tasks; ++i) {
+  for (std::uint32_t i = first; i < end; ++i) {
     const TaskIx task = run.tasks[i];
     if (task.valid() && !is_final(cx.task(task).state())) ++open;
   }

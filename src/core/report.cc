@@ -109,10 +109,11 @@ class Apply {
     start_attempt(cx_, ix_);
     const std::size_t limit = cx_.state.policy.outputs_bytes_max;
     if (completed.outputs.size() > limit) {
-      return end_attempt(cx_, ix_,
-                         ended(Verdict::kExitCode, Blame::kFailure, 0,
-                               "outputs of " + std::to_string(completed.outputs.size()) +
-                                   " bytes, more than " + std::to_string(limit)));
+      return end_attempt(
+          cx_, ix_,
+          ended(Verdict::kExitCode, Blame::kFailure, 0,
+                "outputs of " + std::to_string(completed.outputs.size()) + " bytes, more than " +
+                    std::to_string(limit) + " (controller.outputs_max_kib)"));
     }
     const Task& task = cx_.task(ix_);
     forget_checkpoint(cx_, ix_);

@@ -113,6 +113,23 @@ bool refuse_over_quota(Context& cx, const SubmitRun& command, const DagPlan& pla
   return true;
 }
 
+}  // namespace
+
+void book_tasks(State& state, const Run& run, std::uint32_t tasks) {
+  state.taken.tasks += tasks;
+  state.taken_by[request_of(run).submitted_by].tasks += tasks;
+}
+
+std::string over_quota(const State& state, const Run& run, std::uint32_t tasks) {
+  const Taken more{0, tasks, 0};
+  const auto by = state.taken_by.find(request_of(run).submitted_by);
+  const Taken own = by == state.taken_by.end() ? Taken{} : by->second;
+  std::string wrong = over(state.policy.quota_per_token, own, more);
+  return wrong.empty() ? over(state.policy.quota, state.taken, more) : wrong;
+}
+
+namespace {
+
 void close_run(State& state, RunIx ix) {
   Run const& run = state.runs[ix];
   unbook_run(state, run);
@@ -130,7 +147,7 @@ void make_waiting_tasks(Context& cx, RunIx ix) {
     return;
   }
   for (std::uint32_t node = 0; node < plan.nodes.size(); ++node) {
-    if (!plan.node_spec(node).map) make_task(cx, ix, node, plan.nodes[node].first_task);
+    if (!plan.node_spec(node).map) make_task(cx, ix, node, plan.first_task(node));
   }
 }
 
@@ -143,6 +160,7 @@ RunIx open_run(State& state, RunId id, PlanPtr plan) {
   run.nodes.resize(run.plan->nodes.size());
   run.tasks.resize(run.plan->tasks);
   run.reads.resize(run.plan->reads.size());
+  run.lists.resize(run.plan->lists.size());
   run.level_open.resize(run.plan->levels, 0);
   run.nodes_open = static_cast<std::uint32_t>(run.nodes.size());
   for (std::uint32_t node = 0; node < run.nodes.size(); ++node) {

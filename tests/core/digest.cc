@@ -103,6 +103,7 @@ class Digest {
   void add_run(const Run& run) {
     hash_.add(run.id.value);
     hash_.add(run.plan->digest);
+    for (const std::uint32_t number : late_counts(*run.plan)) hash_.add(number);
     hash_.add(static_cast<std::uint64_t>(run.state));
     hash_.add(static_cast<std::uint64_t>(run.ending));
     hash_.add(run.paused);

@@ -73,8 +73,8 @@ NeedEnds ends_of_needs(const World& world, RunId run, const DagPlan& plan, std::
 NodeEnd end_of(const World& world, RunId run, const DagPlan& plan, std::uint32_t index) {
   const PlanNode& node = plan.nodes[index];
   std::uint32_t made = 0, failed = 0, cancelled = 0, skipped = 0;
-  for (std::uint32_t i = 0; i < node.tasks; ++i) {
-    const auto row = world.mirror.tasks.find({run, node.first_task + i});
+  for (std::uint32_t i = 0; i < plan.tasks_of(index); ++i) {
+    const auto row = world.mirror.tasks.find({run, plan.first_task(index) + i});
     if (row == world.mirror.tasks.end()) continue;
     if (!is_final(row->second.state)) return NodeEnd::kOpen;
     ++made;
@@ -91,7 +91,7 @@ NodeEnd end_of(const World& world, RunId run, const DagPlan& plan, std::uint32_t
   const std::uint32_t tolerated = spec.map ? spec.map->max_failures.value_or(0) : 0;
   if (failed > tolerated || cancelled > 0) return NodeEnd::kFailed;
   if (skipped > 0) return NodeEnd::kSkipped;
-  return made == node.tasks ? NodeEnd::kOk : NodeEnd::kOpen;
+  return made == plan.tasks_of(index) ? NodeEnd::kOk : NodeEnd::kOpen;
 }
 
 NeedEnds ends_of_needs(const World& world, RunId run, const DagPlan& plan, std::uint32_t index) {

@@ -54,6 +54,7 @@ TEST(Policy, TakesEveryCountFromItsSetting) {
   c.worker_cordon_share = 16;
   c.flapping_losses = 17;
   c.checkpoint_max_mib = 18;
+  c.outputs_max_kib = 19;
   c.max_tasks_per_run = 19;
   c.max_dag_nodes = 20;
   c.max_dag_needs = 21;
@@ -65,6 +66,7 @@ TEST(Policy, TakesEveryCountFromItsSetting) {
   EXPECT_EQ(policy.cordon_share_percent, 16U);
   EXPECT_EQ(policy.flapping_losses, 17);
   EXPECT_EQ(policy.upload_bytes_max, 18U * 1024 * 1024);
+  EXPECT_EQ(policy.outputs_bytes_max, 19U * 1024);
   EXPECT_EQ(policy.dag_limits.tasks_max, 19U);
   EXPECT_EQ(policy.dag_limits.nodes_max, 20U);
   EXPECT_EQ(policy.dag_limits.needs_max, 21U);

@@ -30,6 +30,12 @@ enum class NodePhase : std::uint8_t {
 
 enum class NodeOutcome : std::uint8_t { kSuccess, kFailed, kSkipped, kCancelled };
 
+// What late maps go over, once it is known. Neither: it is not, or there is no such value.
+struct ItemList {
+  MapItems items;
+  std::string wrong;  // why it cannot be gone over
+};
+
 struct NodeRun {
   NodePhase phase = NodePhase::kPending;
   NodeOutcome outcome = NodeOutcome::kSuccess;  // once kDone
@@ -51,7 +57,7 @@ struct NodeRun {
 
 struct Run {
   RunId id;
-  PlanPtr plan;
+  PlanPtr plan;  // laid out for the late maps that have begun
   std::shared_ptr<const RunRequest> request;
   RunState state = RunState::kRunning;
   RunEnding ending = RunEnding::kNone;
@@ -72,6 +78,7 @@ struct Run {
   std::uint64_t changes = 0;     // grows with every change that a check in parts could trip over
   TaskCounts made{};             // tasks that have been made, by state
   std::vector<ReadValue> reads;  // what conditions read, by DagPlan::reads; missing: not known
+  std::vector<ItemList> lists;   // by DagPlan::lists
   std::uint64_t reads_bytes = 0;
   TaskList parked;  // ready tasks that wait for a resume
 

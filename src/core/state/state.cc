@@ -41,6 +41,7 @@ Policy make_policy(const Settings& settings) {
   policy.flapping_losses = static_cast<std::uint16_t>(c.flapping_losses);
   policy.flapping_window = c.flapping_window;
   policy.upload_bytes_max = std::uint64_t{c.checkpoint_max_mib} << 20U;
+  policy.outputs_bytes_max = c.outputs_max_kib << 10U;
   policy.dag_limits.tasks_max = c.max_tasks_per_run;
   policy.dag_limits.nodes_max = c.max_dag_nodes;
   policy.dag_limits.needs_max = c.max_dag_needs;
