@@ -206,6 +206,8 @@ class Reader {
                                               ReadDepth depth) = 0;
   virtual Result<std::vector<RunId>> running(std::uint32_t limit) = 0;  // oldest first
   virtual Result<std::optional<TaskDataRow>> task_data(TaskId id) = 0;
+  // Outputs of the completed ones that wrote any, by index. All of the span at once: keep it short.
+  virtual Result<std::vector<TaskDataRow>> outputs(const TaskSpan& span) = 0;
   virtual Result<std::vector<AttemptRow>> attempts(TaskId id) = 0;  // oldest first, at most 1,000
   virtual Result<LogText> log(const LogRequest& request) = 0;
   virtual Result<CheckpointText> checkpoint(const CheckpointRequest& request) = 0;

@@ -451,6 +451,45 @@ TEST_P(StoreTest, NodeIsOnlyAskedForWithItsRun) {
   EXPECT_EQ(reader->tasks(filter, {})->items.size(), 4U);
 }
 
+TEST_P(StoreTest, MapsMadeAtRunTimeAreKeptWithTheRun) {
+  RunRow run = run_row(1, late_plan("thumbs"));
+  put_run(run);
+  const auto reader = bed.reader();
+  EXPECT_EQ((*reader->run({1}))->tasks, 2U);
+  TaskFilter filter;
+  filter.run = RunId{1};
+  filter.node = "resize";
+  EXPECT_TRUE(reader->tasks(filter, {})->items.empty());
+
+  make_map(run, 3);
+  Commit made = commit();
+  made.rows.runs.push_back(run);
+  for (std::uint32_t index = 2; index < 5; ++index) {
+    made.rows.tasks.push_back(task_row(run, index, TaskState::kCompleted));
+    made.rows.task_data.push_back({.id = made.rows.tasks.back().id,
+                                   .epoch = {1},
+                                   .outputs = index == 3 ? std::nullopt : std::optional("{}")});
+  }
+  ASSERT_TRUE(bed.writer().commit(made));
+  EXPECT_EQ((*reader->run({1}))->tasks, 5U);
+  EXPECT_EQ((*reader->run({1}))->late, (LateCounts{1, 3}));
+  EXPECT_EQ(reader->tasks(filter, {})->items.size(), 3U);
+  filter.node = "report";
+  EXPECT_EQ(reader->tasks(filter, {})->items.size(), 1U);
+  // The definition is that of all runs, whatever one of them has made of it.
+  EXPECT_EQ((*reader->plan(run.plan->digest))->tasks, 2U);
+
+  const auto outputs = reader->outputs({.run = {1}, .first = 2, .end = 5});
+  ASSERT_TRUE(outputs);
+  ASSERT_EQ(outputs->size(), 2U);
+  EXPECT_EQ(outputs->at(1).id.index, 4U);
+  const auto read = bed.writer().image();
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->runs.size(), 1U);
+  EXPECT_EQ(read->runs[0].run.late, (LateCounts{1, 3}));
+  EXPECT_EQ(read->runs[0].tasks.size(), 5U);
+}
+
 TEST_P(StoreTest, ImpossibleIdsAreNotFoundAndNotWritten) {
   const auto reader = bed.reader();
   const TaskId huge{.run = {~std::uint64_t{0}}, .index = ~std::uint32_t{0}, .level = 0};

@@ -6,7 +6,9 @@
 
 namespace vortex::store::testing {
 
-PlanPtr sample_plan(const std::string& name, std::int64_t items) {
+namespace {
+
+DagSpec sample_spec(const std::string& name) {
   DagSpec spec;
   spec.name = name;
   for (const char* node : {"list", "resize", "report"}) {
@@ -15,13 +17,35 @@ PlanPtr sample_plan(const std::string& name, std::int64_t items) {
     added.command.argv = {"true"};
   }
   spec.nodes[1].needs = {"list"};
-  spec.nodes[1].map = MapSpec{.over = MapRange{.first = 1, .last = items, .step = 1},
-                              .max_parallel = 0,
-                              .max_failures = std::nullopt};
   spec.nodes[2].needs = {"resize"};
+  return spec;
+}
+
+PlanPtr plan_from(DagSpec spec) {
   auto plan = compile(std::move(spec), {});
   if (!plan) throw std::runtime_error(plan.error().detail);
   return *plan;
+}
+
+}  // namespace
+
+PlanPtr late_plan(const std::string& name) {
+  DagSpec spec = sample_spec(name);
+  spec.nodes[1].map.emplace().over = MapOver{"${{ tasks.list.outputs.files }}"};
+  return plan_from(std::move(spec));
+}
+
+void make_map(RunRow& run, std::uint32_t items) {
+  run.plan = lay_out(*run.plan, {.node = 1, .tasks = items});
+  run.late = late_counts(*run.plan);
+}
+
+PlanPtr sample_plan(const std::string& name, std::int64_t items) {
+  DagSpec spec = sample_spec(name);
+  spec.nodes[1].map = MapSpec{.over = MapRange{.first = 1, .last = items, .step = 1},
+                              .max_parallel = 0,
+                              .max_failures = std::nullopt};
+  return plan_from(std::move(spec));
 }
 
 TaskId task_id(std::uint64_t run, std::uint32_t index) {

@@ -16,6 +16,11 @@ inline constexpr Instant kT0{1'771'800'000'000'000};  // 2026-02-22 22:40:00
 // "list", then "resize" over `items`, then "report".
 PlanPtr sample_plan(const std::string& name, std::int64_t items = 3);
 
+// The same with a map over what "list" writes, which is not made yet.
+PlanPtr late_plan(const std::string& name);
+// Makes it, of so many items.
+void make_map(RunRow& run, std::uint32_t items);
+
 TaskId task_id(std::uint64_t run, std::uint32_t index);
 RunRow run_row(std::uint64_t id, const PlanPtr& plan, const std::string& key = {});
 RunRow finished(RunRow row, Instant at);

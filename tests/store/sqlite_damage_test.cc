@@ -127,6 +127,8 @@ TEST_F(Damage, ARunThatCannotBeReadIsSetAside) {
               HasSubstr("table runs, row r1, column state: contains 'Odd'"));
   EXPECT_THAT(only(after("UPDATE runs SET state = 'Running', stopped = '[99]' WHERE run_id = 1;")),
               HasSubstr("column stopped: refers to node 99"));
+  EXPECT_THAT(only(after("UPDATE runs SET stopped = NULL, late_maps = '[1,5]' WHERE run_id = 1;")),
+              HasSubstr("column late_maps: refers to node 1, which is no map that was made"));
 }
 
 TEST_F(Damage, ADefinitionThatDoesNotUnpackSetsItsRunsAside) {

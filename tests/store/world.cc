@@ -9,7 +9,8 @@
 namespace vortex::store::testing {
 
 World::World(std::uint64_t seed) : rng_(seed), now_(kT0) {
-  plans_ = {sample_plan("thumbs", 3), sample_plan("thumbs", 5), sample_plan("report", 2)};
+  plans_ = {sample_plan("thumbs", 3), sample_plan("thumbs", 5), sample_plan("report", 2),
+            late_plan("late")};
 }
 
 Commit World::next(Term term) {
@@ -107,6 +108,8 @@ void World::change_run(Commit& commit) {
   run.row.timeout_at = rng_.chance(500) ? kNever : now_ + hours(1);
   run.row.stopped =
       rng_.chance(500) ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{1, 2};
+  const bool unmade = run.row.plan->base->late_maps > run.row.plan->late.size();
+  if (unmade && rng_.chance(700)) make_map(run.row, static_cast<std::uint32_t>(rng_.below(4)));
   for (auto& count : run.row.made) count = static_cast<std::uint32_t>(rng_.below(5));
   commit.rows.runs.push_back(run.row);
 }

@@ -231,17 +231,18 @@ Result<void> ImageLoad::fill(RunImage& image, std::uint64_t digest, Damaged& dam
 // Neighbours are asked for together; those in a gap of a few tasks between them are left out.
 Result<void> ImageLoad::fill_outputs(RunImage& image, Damaged& damaged) {
   const DagPlan& plan = *image.run.plan;
-  if (plan.reads.size() == plan.param_reads) return {};
+  const auto is_read = [](const PlanNode& node) { return node.reads > 0 || node.lists.count > 0; };
+  if (plan.reads.size() == plan.param_reads && plan.lists.size() == plan.param_lists) return {};
   const std::int64_t base = keys_of(image.run.id).first;
   for (std::uint32_t first = 0; first < plan.nodes.size();) {
-    if (plan.nodes[first++].reads == 0) continue;
+    if (!is_read(plan.nodes[first++])) continue;
     std::uint32_t last = first - 1;
-    const std::uint32_t begin = plan.nodes[last].first_task;
+    const std::uint32_t begin = plan.nodes[last].planned_first;
     for (; first < plan.nodes.size(); ++first) {
-      if (plan.nodes[first].first_task > plan.nodes[last].first_task + kOutputsGap) break;
-      if (plan.nodes[first].reads > 0) last = first;
+      if (plan.nodes[first].planned_first > plan.nodes[last].planned_first + kOutputsGap) break;
+      if (is_read(plan.nodes[first])) last = first;
     }
-    outputs_.start().number(base + begin).number(base + plan.nodes[last].first_task + 1);
+    outputs_.start().number(base + begin).number(base + plan.nodes[last].planned_first + 1);
     Rows rows(outputs_);
     while (rows.next()) {
       TaskDataRow row = take_row_of_task<TaskDataRow>(rows);
@@ -277,6 +278,11 @@ Result<void> ImageLoad::fill_plan(RunImage& image, std::uint64_t digest, Damaged
   image.run.plan = *plan;
   const auto live = known_.live.find(run.value);
   if (live != known_.live.end()) live->second.plan = *plan;
+  if (auto laid_out = laid_out_again(*plan, image.run.late)) {
+    image.run.plan = *std::move(laid_out);
+  } else {
+    damaged.push_back({"runs", to_text(run), "late_maps", std::move(laid_out.error()), run});
+  }
   for (const std::uint32_t node : image.run.stopped) {
     if (node < (*plan)->nodes.size()) continue;
     damaged.push_back({"runs", to_text(run), "stopped",

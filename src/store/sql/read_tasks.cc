@@ -22,7 +22,7 @@ RunView take_run_view(Rows& rows) {
   view.dag_digest = stored.digest;
   view.dag = rows.text();
   view.levels = rows.u32();
-  view.tasks = rows.u32();
+  view.tasks = rows.u32() + late_tasks(view.late);
   return view;
 }
 
@@ -201,18 +201,19 @@ Result<SqlReader::TaskKeys> SqlReader::keys_for(const TaskFilter& filter) {
   const KeyRange keys = keys_of(*filter.run);
   if (!filter.node) return TaskKeys{.first = keys.first, .end = keys.end};
   const TaskKeys none{.first = keys.first, .end = keys.first};
-  const auto digest =
-      read_one<std::uint64_t>(sql_.digest_of_run.start().unsigned_number(filter.run->value),
-                              [](Rows& rows) { return rows.unsigned_number(); });
-  if (!digest) return std::unexpected(digest.error());
-  if (!*digest) return none;
-  const auto plan_read = plan(**digest);
-  if (!plan_read) return std::unexpected(plan_read.error());
-  if (!*plan_read) return none;
-  for (const PlanNode& node : (*plan_read)->nodes) {
-    if ((*plan_read)->spec.nodes[node.spec].name != *filter.node) continue;
-    return TaskKeys{.first = keys.first + node.first_task,
-                    .end = keys.first + node.first_task + node.tasks};
+  const auto row = run(*filter.run);
+  if (!row) return std::unexpected(row.error());
+  if (!*row) return none;
+  const auto read = plan((*row)->dag_digest);
+  if (!read) return std::unexpected(read.error());
+  if (!*read) return none;
+  const auto laid_out = laid_out_again(*read, (*row)->late);
+  if (!laid_out) return std::unexpected(Error{Fault::kDamaged, laid_out.error()});
+  const DagPlan& of_run = **laid_out;
+  for (std::uint32_t node = 0; node < of_run.nodes.size(); ++node) {
+    if (of_run.node_spec(node).name != *filter.node) continue;
+    const std::int64_t first = keys.first + of_run.first_task(node);
+    return TaskKeys{.first = first, .end = first + of_run.tasks_of(node)};
   }
   return none;
 }
@@ -290,6 +291,12 @@ Result<std::optional<TaskDataRow>> SqlReader::task_data(TaskId id) {
   if (!key) return std::optional<TaskDataRow>{};
   return read_one<TaskDataRow>(sql_.one_task_data.start().number(*key),
                                take_row_of_task<TaskDataRow>);
+}
+
+Result<std::vector<TaskDataRow>> SqlReader::outputs(const TaskSpan& span) {
+  const std::int64_t base = keys_of(span.run).first;
+  sql_.outputs_of_tasks.start().number(base + span.first).number(base + span.end);
+  return read_all<TaskDataRow>(sql_.outputs_of_tasks, take_row_of_task<TaskDataRow>);
 }
 
 Result<std::vector<AttemptRow>> SqlReader::attempts(TaskId id) {

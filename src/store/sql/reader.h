@@ -38,13 +38,13 @@ struct ReaderStatements {
   Statement& one_run;
   Statement& run_marks;
   Statement& running_runs;
-  Statement& digest_of_run;
   Statement& spec;
   Statement& tasks_by_key;
   Statement& task_marks;
   Statement& tasks_of_worker;
   Statement& one_task;
   Statement& one_task_data;
+  Statement& outputs_of_tasks;
   Statement& stored_checkpoint_bytes;
   Statement& one_checkpoint_piece;
   Statement& attempts_of_task;
@@ -98,6 +98,7 @@ class SqlReader final : public Reader {
   Result<std::vector<RunMarks>> marks(const std::vector<TaskSpan>& spans, ReadDepth depth) override;
   Result<std::vector<RunId>> running(std::uint32_t limit) override;
   Result<std::optional<TaskDataRow>> task_data(TaskId id) override;
+  Result<std::vector<TaskDataRow>> outputs(const TaskSpan& span) override;
   Result<std::vector<AttemptRow>> attempts(TaskId id) override;
   Result<LogText> log(const LogRequest& request) override;
   Result<CheckpointText> checkpoint(const CheckpointRequest& request) override;

@@ -87,8 +87,9 @@ void RunRows::note(const RunRow& row, bool inserted) {
   }
 }
 
-void RunRows::write_spec(Transaction& tx, const PlanPtr& plan) {
-  if (known_.digests.contains(plan->digest)) return;
+void RunRows::write_spec(Transaction& tx, const PlanPtr& of_run) {
+  if (known_.digests.contains(of_run->digest)) return;
+  const PlanPtr plan = unexpanded(of_run);
   const std::string json = plan_json(*plan);
   insert_spec_.start()
       .unsigned_number(plan->digest)

@@ -117,6 +117,20 @@ class MemoryReader final : public Reader {
     return ids;
   }
 
+  Result<std::vector<TaskDataRow>> outputs(const TaskSpan& span) override {
+    const Lock lock(shared_.mutex);
+    std::vector<TaskDataRow> out;
+    for (std::uint32_t index = span.first; index < span.end; ++index) {
+      const auto task = tables_.tasks.find({.run = span.run, .index = index});
+      const auto data = tables_.task_data.find({.run = span.run, .index = index});
+      if (task == tables_.tasks.end() || data == tables_.task_data.end()) continue;
+      if (task->second.row.state != TaskState::kCompleted || !data->second.outputs) continue;
+      out.push_back(data->second);
+      out.back().id = tables_.shown(out.back().id);
+    }
+    return out;
+  }
+
   Result<std::optional<TaskDataRow>> task_data(TaskId id) override {
     const Lock lock(shared_.mutex);
     if (tables_.is_doomed(id)) return std::optional<TaskDataRow>{};

@@ -90,7 +90,7 @@ void Tables::apply_run(const RunRow& row) {
   const auto found = runs.find(row.id);
   if (found == runs.end()) {
     StoredSpec& spec = specs[row.plan->digest];
-    if (!spec.plan) spec.plan = row.plan;
+    if (!spec.plan) spec.plan = unexpanded(row.plan);
     ++spec.runs;
     runs.emplace(row.id, row).first->second.plan = spec.plan;  // one plan, however often it came
     if (row.request && !row.request->idempotency_key.empty()) {

@@ -29,6 +29,9 @@ std::optional<RunImage> Tables::run_image(RunId run) const {
   if (found == runs.end()) return std::nullopt;
   RunImage image;
   image.run = found->second;
+  if (auto laid_out = laid_out_again(image.run.plan, image.run.late)) {
+    image.run.plan = *std::move(laid_out);
+  }
   if (!image.run.request) image.run.request = std::make_shared<const RunRequest>();
   const TaskId first{.run = run, .index = 0, .level = 0};
   for (auto it = tasks.lower_bound(first); it != tasks.end() && it->first.run == run; ++it) {

@@ -52,7 +52,7 @@ RunView view_of(const RunRow& row) {
   view.dag = row.plan->spec.name;
   view.dag_digest = row.plan->digest;
   view.levels = row.plan->levels;
-  view.tasks = row.plan->tasks;
+  view.tasks = row.plan->base->tasks + late_tasks(row.late);
   return view;
 }
 
