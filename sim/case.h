@@ -22,7 +22,8 @@ inline constexpr std::uint32_t kFourthDrawing = 4;
 inline constexpr std::uint32_t kFifthDrawing = 5;
 inline constexpr std::uint32_t kSixthDrawing = 6;
 inline constexpr std::uint32_t kSeventhDrawing = 7;
-inline constexpr std::uint32_t kPresentDrawing = kSeventhDrawing;
+inline constexpr std::uint32_t kEighthDrawing = 8;
+inline constexpr std::uint32_t kPresentDrawing = kEighthDrawing;
 
 struct Case {
   std::uint64_t seed = 1;

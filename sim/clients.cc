@@ -95,6 +95,7 @@ void Clients::submit(const Act& act) {
   const bool other = act.kind == ActKind::kSubmitOtherKey;
   command.params = other ? R"({"other":true})" : "{}";
   if (!draft.dag.params.empty() && !other) command.params = R"({"n":2})";
+  if (!draft.params.empty() && !other) command.params = draft.params;
   // Who has no key and is not answered dares not ask again: that might be a second run.
   const std::uint32_t tries = draft.key.empty() ? 1 : kUntilTold;
   ask(std::move(command), other ? kFewTries : tries, [this, other, &act](const auto* answer) {

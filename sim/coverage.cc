@@ -257,7 +257,21 @@ constexpr Feature kFeatures[] = {
     {"DAG", "map over a list", "03-one-result",
      [](const Setup& s) {
        return count_nodes(s, [](const NodeSpec& n) {
-         return n.map && !std::holds_alternative<MapRange>(n.map->over);
+         return n.map && std::holds_alternative<std::vector<std::string>>(n.map->over);
+       });
+     }},
+    {"DAG", "map over an output", "52-late-map-made 53-own-item 54-empty-map-done reload-knows-all",
+     [](const Setup& s) {
+       return count_nodes(s, [](const NodeSpec& n) {
+         const auto* over = n.map ? std::get_if<MapOver>(&n.map->over) : nullptr;
+         return over != nullptr && over->text.contains(".outputs.");
+       });
+     }},
+    {"DAG", "map over a param", "52-late-map-made 53-own-item 54-empty-map-done reload-knows-all",
+     [](const Setup& s) {
+       return count_nodes(s, [](const NodeSpec& n) {
+         const auto* over = n.map ? std::get_if<MapOver>(&n.map->over) : nullptr;
+         return over != nullptr && over->text.contains("params.");
        });
      }},
     {"DAG", "map max_parallel", "25-limits-kept",

@@ -29,6 +29,8 @@ void draw_fourth(Setup& setup, Rng rng);
 void draw_fifth(Setup& setup, Rng rng);
 void draw_sixth(Setup& setup, Rng rng);
 void draw_seventh(Setup& setup, Rng rng);
+// What came with the eighth: maps made at run time.
+void draw_eighth(Setup& setup, Rng rng);
 
 // Draws that recur.
 inline Duration permille_of(Duration d, std::int64_t permille) { return {d.us * permille / 1000}; }

@@ -199,6 +199,7 @@ Setup draw_setup(const Case& c) {
   const Rng fifth = root.fork(12);
   const Rng sixth = root.fork(13);
   const Rng seventh = root.fork(14);
+  const Rng eighth = root.fork(15);
   const bool draws_more = c.drawing > kFirstDrawing;
   setup.scenario = draw_scenario(c, frame);
   const std::int64_t leases = frame.between(5, 12);
@@ -223,6 +224,7 @@ Setup draw_setup(const Case& c) {
   if (c.drawing >= kFifthDrawing) draw_fifth(setup, fifth);
   if (c.drawing >= kSixthDrawing) draw_sixth(setup, sixth);
   if (c.drawing >= kSeventhDrawing) draw_seventh(setup, seventh);
+  if (c.drawing >= kEighthDrawing) draw_eighth(setup, eighth);
   leave_out(setup, c);
   return setup;
 }

@@ -285,8 +285,8 @@ class Comparison {
   void compare(const Run& a, const Run& b) {
     const auto& [id, plan, request, state, ending, paused, dirty, created_at, timeout_at, nodes,
                  tasks, level_open, levels_passed, levels_known, nodes_open, gated, stopped_maps,
-                 held, any_failed, changes, made, reads, reads_bytes, parked, expanding, sweep_next,
-                 sweeping, in_bulk] = a;
+                 held, any_failed, changes, made, reads, lists, reads_bytes, parked, expanding,
+                 sweep_next, sweeping, in_bulk] = a;
     same("plan", plan->digest, b.plan->digest);
     compare(*request, *b.request);
     same("state", state, b.state);
@@ -304,8 +304,28 @@ class Comparison {
     if (ending == RunEnding::kNone) same("any_failed", any_failed, b.any_failed);
     same("tasks made by state", made, b.made);
     same("what conditions read is the same", true, reads == b.reads);
+    same("what maps go over is the same", true, same_lists(lists, b.lists));
+    same("maps made at run time", late_counts(*plan), late_counts(*b.plan));
+    same("items of maps made at run time", true, same_items(*plan, *b.plan));
     same("bytes of what conditions read", reads_bytes, b.reads_bytes);
     same("expanding", to_expand(a), to_expand(b));
+  }
+
+  static bool same_texts(const MapItems& a, const MapItems& b) {
+    return (a == nullptr) == (b == nullptr) && (a == nullptr || *a == *b);
+  }
+
+  static bool same_lists(const std::vector<core::ItemList>& a,
+                         const std::vector<core::ItemList>& b) {
+    return std::ranges::equal(a, b, [](const core::ItemList& x, const core::ItemList& y) {
+      return x.wrong == y.wrong && same_texts(x.items, y.items);
+    });
+  }
+
+  static bool same_items(const DagPlan& a, const DagPlan& b) {
+    return std::ranges::equal(a.late, b.late, [](const LaidOut& x, const LaidOut& y) {
+      return x.failed == y.failed && same_texts(x.items, y.items);
+    });
   }
 
   // Nodes that tasks are still to be made for.
@@ -313,7 +333,7 @@ class Comparison {
     std::set<std::uint32_t> nodes(run.expanding.begin(), run.expanding.end());
     std::erase_if(nodes, [&](std::uint32_t node) {
       return run.ending != RunEnding::kNone || run.nodes[node].stopped ||
-             run.nodes[node].created == run.plan->nodes[node].tasks;
+             run.nodes[node].created == run.plan->tasks_of(node);
     });
     return nodes;
   }

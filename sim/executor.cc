@@ -73,9 +73,14 @@ void Executor::save_checkpoint(const Running& running, std::uint32_t said) {
 }
 
 std::string Executor::outputs_of(const Running& running) const {
-  if (!running.fate.outputs) return "{}";
+  // Each attempt says something else, so that only the list of the right one will do.
+  std::string list = running.fate.list;
+  const auto letter = static_cast<char>('A' + running.attempt.epoch.value % 26);
+  if (list.starts_with("[\"")) list[2] = letter;
+  if (!running.fate.outputs) return list.empty() ? "{}" : fmt::format(R"({{"l":{}}})", list);
   std::string value = fmt::format("{}", running.attempt.epoch.value);
   if (running.fate.too_large) value.resize(scene_.setup.timings.policy.outputs_bytes_max, '1');
+  if (!list.empty()) return fmt::format(R"({{"v":{},"l":{}}})", value, list);
   return fmt::format(R"({{"v":{}}})", value);
 }
 

@@ -64,6 +64,7 @@ Fate fate_of(const Setup& setup, const Assignment& assignment) {
     if (traits.out_of_memory) fate.end = Fate::End::kOutOfMemory, fate.code = 9;
   }
   fate.outputs = traits.outputs;
+  fate.list = traits.list;
   fate.uploads = traits.uploads;
   fate.writes_every = traits.writes_every;
   fate.too_large = traits.too_large_permille > 0 && rng.chance(traits.too_large_permille);

@@ -30,6 +30,7 @@ struct Fate {
   bool slow_start = false;
   bool too_large = false;  // what it hands over is more than is taken
   bool outputs = false;
+  std::string list;  // JSON; empty: none
   bool uploads = false;
   Duration writes_every;  // zero: writes nothing
 };

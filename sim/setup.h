@@ -60,6 +60,8 @@ struct NodeTraits {
   std::uint32_t too_large_permille = 0;  // of outputs and checkpoints
   bool uploads = false;                  // its checkpoints are kept in pieces
   Duration writes_every;                 // zero: writes no output
+  // Since the eighth.
+  std::string list;  // completes with this as the output l, as JSON; empty: without
 };
 
 inline constexpr Duration kTurnMax = micros(500);  // of a controller that is not busy
@@ -78,6 +80,7 @@ struct RunDraft {
   std::vector<NodeTraits> traits;  // by position in dag.nodes
   std::string key;                 // empty: none
   Labels labels = {};
+  std::string params = {};  // JSON; empty: as the DAG declares them
 };
 
 enum class ActKind : std::uint8_t {

@@ -26,7 +26,7 @@ bool map_goes_on(const RunRow& run, const RunNodes& nodes) {
     const NodeStanding& node = nodes.node(n);
     if (!nodes.plan().node_spec(n).map || node.made == 0) continue;
     if (std::ranges::find(run.stopped, n) != run.stopped.end()) continue;
-    if (node.skipped > 0 || node.made < nodes.plan().nodes[n].tasks) return true;
+    if (node.skipped > 0 || node.made < nodes.wanted(n).value_or(0)) return true;
   }
   return false;
 }
@@ -81,7 +81,7 @@ class MapComplete : public CommitChecker {
     for (std::uint32_t n = 0; n < nodes->plan().nodes.size(); ++n) {
       const auto& node = nodes->node(n);
       const std::uint32_t made = node.made;
-      const std::uint32_t wanted = nodes->plan().nodes[n].tasks;
+      const std::uint32_t wanted = nodes->wanted(n).value_or(0);
       if (!nodes->plan().node_spec(n).map || nodes->map_stopped(n)) continue;
       if (made == 0 && node.end == NodeEnd::kSkipped) continue;
       if (made == wanted && node.skipped == 0) continue;

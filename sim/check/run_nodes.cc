@@ -26,7 +26,7 @@ RunNodes::RunNodes(PlanPtr plan) : plan_(std::move(plan)) {
 }
 
 void RunNodes::note_outputs(std::uint32_t task_index, const std::string& outputs) {
-  if (task_index >= plan_->tasks || !outputs.starts_with(R"({"v":)")) return;
+  if (task_index >= plan_->base->tasks || !outputs.starts_with(R"({"v":)")) return;
   std::int64_t value = 0;
   std::from_chars(outputs.data() + 5, outputs.data() + outputs.size(), value);
   values_[plan_->node_of_task(task_index)] = value;
@@ -36,6 +36,10 @@ void RunNodes::note_run(const RunRow& run) {
   if (run.request && run.request->params == R"({"n":2})") param_ = 2;
   const std::set<std::uint32_t> before =
       std::exchange(stopped_, std::set<std::uint32_t>(run.stopped.begin(), run.stopped.end()));
+  for (std::size_t i = 0; i + 1 < run.late.size(); i += 2) {
+    const bool failed = run.late[i + 1] == kLateFailed;
+    if (late_.emplace(run.late[i], failed ? 1 : run.late[i + 1]).second) settle(run.late[i]);
+  }
   for (const std::uint32_t node : before) settle(node);
   for (const std::uint32_t node : stopped_) settle(node);
   if (std::exchange(known_, true)) return;
@@ -73,8 +77,19 @@ ConditionSays RunNodes::says(std::uint32_t index) const {
 
 bool RunNodes::fell_at_condition(std::uint32_t index) const {
   const NodeSpec& spec = plan_->node_spec(index);
-  return spec.map && !spec.condition.empty() && stopped_.contains(index) &&
+  return spec.map && (!spec.condition.empty() || is_late(index)) && stopped_.contains(index) &&
          nodes_[index].failed > 0;
+}
+
+bool RunNodes::is_late(std::uint32_t index) const {
+  const auto& map = plan_->node_spec(index).map;
+  return map && std::holds_alternative<MapOver>(map->over);
+}
+
+std::optional<std::uint32_t> RunNodes::wanted(std::uint32_t index) const {
+  if (!is_late(index)) return plan_->nodes[index].planned_tasks;
+  const auto at = late_.find(index);
+  return at == late_.end() ? std::nullopt : std::optional(at->second);
 }
 
 void RunNodes::count(const TaskRow* before, const TaskRow& after) {
@@ -124,11 +139,12 @@ bool RunNodes::map_stopped(std::uint32_t index) const {
 std::optional<NodeEnd> RunNodes::judge(std::uint32_t index) const {
   const NodeStanding& node = nodes_[index];
   if (node.made == 0) {
+    if (wanted(index) == 0U) return NodeEnd::kSuccess;
     if (needs_lost(index)) return NodeEnd::kSkipped;
     if (needs_met(index) && says(index) == ConditionSays::kNo) return NodeEnd::kSkipped;
     return std::nullopt;
   }
-  const bool all_made = node.made == plan_->nodes[index].tasks || map_stopped(index);
+  const bool all_made = node.made == wanted(index) || map_stopped(index);
   if (!all_made || node.finals() < node.made) return std::nullopt;
   const bool fell = fell_at_condition(index);
   if (fell || node.failed > failures_borne(plan_->node_spec(index))) return NodeEnd::kFailed;

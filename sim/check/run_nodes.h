@@ -62,6 +62,9 @@ class RunNodes {
   bool map_stopped(std::uint32_t node) const;
   // What its condition says; kYes if it has none.
   ConditionSays says(std::uint32_t node) const;
+  // How many tasks it has; unset: a map whose items are not known yet.
+  std::optional<std::uint32_t> wanted(std::uint32_t node) const;
+  bool is_late(std::uint32_t node) const;  // a map made at run time
   bool levels_below_done(std::uint32_t level) const;
   bool level_done(std::uint32_t level) const { return level_open_[level] == 0; }
   std::uint32_t nodes_open() const { return nodes_open_; }
@@ -81,7 +84,8 @@ class RunNodes {
   std::map<std::uint32_t, std::int64_t> values_;  // output v, by node
   std::optional<std::int64_t> param_;             // params.n
   std::set<std::uint32_t> stopped_;
-  bool known_ = false;  // its row has been seen
+  std::map<std::uint32_t, std::uint32_t> late_;  // tasks of maps made at run time, by node
+  bool known_ = false;                           // its row has been seen
   std::vector<NodeStanding> nodes_;
   std::vector<std::uint32_t> level_open_;  // nodes that have not ended, by level
   std::uint32_t nodes_open_ = 0;

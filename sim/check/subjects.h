@@ -38,5 +38,6 @@ void add_probation_checkers(CheckerList& list, const CheckerTools& tools);    //
 void add_quota_checkers(CheckerList& list, const CheckerTools& tools);        // 48
 void add_session_checkers(CheckerList& list, const CheckerTools& tools);      // 49
 void add_condition_checkers(CheckerList& list, const CheckerTools& tools);    // 50, 51
+void add_late_map_checkers(CheckerList& list, const CheckerTools& tools);     // 52, 53, 54
 
 }  // namespace vortex::sim

@@ -96,8 +96,7 @@ RunId Story::submit(const DagSpec& spec, const std::string& key) {
   for (std::uint32_t n = 0; n < row.plan->nodes.size(); ++n) {
     if (row.plan->node_spec(n).map) continue;
     const bool ready = row.plan->nodes[n].needs.empty();
-    task({id, row.plan->nodes[n].first_task}).state =
-        ready ? TaskState::kQueued : TaskState::kWaiting;
+    task({id, row.plan->first_task(n)}).state = ready ? TaskState::kQueued : TaskState::kWaiting;
   }
   return id;
 }
