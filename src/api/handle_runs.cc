@@ -12,6 +12,7 @@
 #include "api/bodies.h"
 #include "api/call.h"
 #include "api/handlers.h"
+#include "api/late_maps.h"
 #include "api/query.h"
 #include "api/submission.h"
 #include "api/views.h"
@@ -265,7 +266,7 @@ Handled get_run_dag(Call& call) {
         const auto run = reader.run(id);
         if (!run) return std::unexpected(run.error());
         if (!*run) return std::string{};
-        const auto plan = reader.plan((*run)->dag_digest);
+        const auto plan = plan_of_run(reader, **run);
         if (!plan) return std::unexpected(plan.error());
         return *plan ? spec_json(**plan, std::nullopt) : std::string{};
       });

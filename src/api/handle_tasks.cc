@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "api/handlers.h"
+#include "api/late_maps.h"
 #include "api/query.h"
 #include "api/views.h"
 
@@ -25,9 +26,11 @@ store::Result<WholeTask> read_whole(store::Reader& reader, TaskId id) {
   const auto run = reader.run(id.run);
   if (!run) return std::unexpected(run.error());
   if (!*run) return out;
-  auto plan = reader.plan((*run)->dag_digest);
+  auto plan = plan_of_run(reader, **run);
   if (!plan) return std::unexpected(plan.error());
   if (!*plan) return out;
+  plan = give_items(reader, **run, *std::move(plan), (*task)->row.node);
+  if (!plan) return std::unexpected(plan.error());
   auto data = reader.task_data(id);
   if (!data) return std::unexpected(data.error());
   if (*data) out.data = **std::move(data);
@@ -170,7 +173,7 @@ store::Result<std::vector<std::string>> how_needs_ended(store::Reader& reader, T
   if (!whole) return std::unexpected(whole.error());
   std::vector<std::string> out;
   if (!whole->plan) return out;
-  for (const std::uint32_t need : whole->plan->nodes[whole->plan->node_of_task(id.index)].needs) {
+  for (const std::uint32_t need : whole->plan->nodes[whole->task->row.node].needs) {
     const std::string& name = whole->plan->node_spec(need).name;
     TaskState ended = TaskState::kCompleted;
     for (const TaskState bad : {TaskState::kSkipped, TaskState::kCancelled, TaskState::kFailed}) {

@@ -194,6 +194,63 @@ boost::asio::awaitable<std::optional<Trouble>> note_uses(Call& call, SyncReply& 
 
 }  // namespace
 
+namespace {
+
+// Outputs of one node that the expressions of another read; those of a map become lists.
+class Upstream {
+ public:
+  Upstream(store::Reader& reader, const PlannedWork& work, RunId run)
+      : reader_(reader), work_(work), run_(run) {}
+
+  std::optional<std::string> outputs_of(std::uint32_t node) {
+    if (work_.plan->node_spec(node).map) return reduced(node);
+    auto data = reader_.task_data({.run = run_, .index = work_.plan->first_task(node)});
+    if (!data) failed = data.error();
+    if (!data || !*data) return std::nullopt;
+    return (*data)->outputs;
+  }
+
+  std::optional<store::Error> failed;
+  std::string too_large;  // a sentence for the user whose task it is
+
+ private:
+  static constexpr std::uint32_t kItemsAtOnce = 256;
+
+  std::optional<std::string> reduced(std::uint32_t node) {
+    const std::uint32_t first = work_.plan->first_task(node);
+    const std::uint32_t items = work_.plan->tasks_of(node);
+    codec::Reduction reduction(*work_.plan, work_.node, node);
+    for (std::uint32_t at = 0; at < items; at += kItemsAtOnce) {
+      const std::uint32_t end = first + std::min(items, at + kItemsAtOnce);
+      const auto rows = reader_.outputs({.run = run_, .first = first + at, .end = end});
+      if (!rows) {
+        failed = rows.error();
+        return std::nullopt;
+      }
+      for (const TaskDataRow& row : *rows) {
+        if (row.outputs && reduction.add(row.id.index - first, *row.outputs)) continue;
+        if (!row.outputs) continue;
+        too_large =
+            fmt::format("the outputs of the {} items of '{}' exceed {} bytes together", items,
+                        work_.plan->node_spec(node).name, codec::Reduction::kBytesMax);
+        return std::nullopt;
+      }
+    }
+    return reduction.take(items);
+  }
+
+  store::Reader& reader_;
+  const PlannedWork& work_;
+  RunId run_;
+};
+
+// Without its items a task of a map must not be started.
+bool lacks_item(const PlannedWork& work) {
+  return work.plan->node_spec(work.node).map && !work.plan->has_items(work.node);
+}
+
+}  // namespace
+
 // Puts values in the place of expressions, in the pool of readers: outputs of earlier tasks are
 // read there. They are final and durable, because a task is handed out only after the commit in
 // which what it needs has ended. Assignments that have no value for an expression leave the answer.
@@ -203,11 +260,11 @@ boost::asio::awaitable<std::optional<Trouble>> resolve_commands(Call& call, Sync
                                                                 SecretUses& uses) {
   const auto must_be_resolved = [](const Assignment& assignment) {
     const auto& work = std::get<PlannedWork>(assignment.work);
-    return codec::has_expressions(*work.plan, work.node) || has_secrets(assignment);
+    return codec::has_expressions(*work.plan, work.node) || has_secrets(assignment) ||
+           lacks_item(work);
   };
   if (std::ranges::none_of(reply.assignments, must_be_resolved)) co_return std::nullopt;
   auto done = co_await fetch(call.backend, [&](store::Reader& reader) -> store::Result<bool> {
-    std::optional<store::Error> failed;
     codec::CommandResolver resolver;
     unsent.unresolved.clear();
     uses.clear();
@@ -219,17 +276,19 @@ boost::asio::awaitable<std::optional<Trouble>> resolve_commands(Call& call, Sync
         unsent.unresolved.push_back({assignment.attempt, *std::move(opened)});
         continue;
       }
-      auto command =
-          resolver.resolve(assignment, [&](std::uint32_t node) -> std::optional<std::string> {
-            auto data = reader.task_data(
-                {.run = assignment.attempt.task.run, .index = work.plan->nodes[node].first_task});
-            if (!data) failed = data.error();
-            if (!data || !*data) return std::nullopt;
-            return (*data)->outputs;
-          });
-      if (failed) return std::unexpected(*failed);
-      if (command) {
+      if (lacks_item(work)) {
+        unsent.unresolved.push_back({assignment.attempt, "the items of its map are not known"});
+        continue;
+      }
+      Upstream upstream(reader, work, assignment.attempt.task.run);
+      auto command = resolver.resolve(
+          assignment, [&](std::uint32_t node) { return upstream.outputs_of(node); });
+      if (upstream.failed) return std::unexpected(*upstream.failed);
+      if (!upstream.too_large.empty()) {
+        unsent.unresolved.push_back({assignment.attempt, std::move(upstream.too_large)});
+      } else if (command) {
         work.command = *std::move(command);
+        work.inputs = resolver.inputs();
       } else {
         unsent.unresolved.push_back({assignment.attempt, std::move(command.error())});
       }

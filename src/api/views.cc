@@ -39,7 +39,7 @@ void write_map_item(JsonWriter& json, const TaskDetail& detail) {
     json.null();
     return;
   }
-  json.begin_object().field("index", row.id.index - detail.plan.nodes[row.node].first_task);
+  json.begin_object().field("index", row.id.index - detail.plan.first_task(row.node));
   json.field("item", detail.plan.map_item(row.id.index)).end_object();
 }
 
@@ -86,6 +86,12 @@ const Shape<DagView>& dag_shape() {
   return shape;
 }
 
+NamedAmounts late_maps_of(const DagPlan& plan) {
+  NamedAmounts out;
+  for (const LaidOut& map : plan.late) out.emplace_back(plan.node_spec(map.node).name, map.tasks);
+  return out;
+}
+
 // Name and size of a plan.
 Shape<DagPlan>& with_size(Shape<DagPlan>& shape) {
   return shape.shows<[](const DagPlan& plan) { return plan.spec.name; }>("name", "name of the DAG")
@@ -98,9 +104,13 @@ Shape<DagPlan>& with_size(Shape<DagPlan>& shape) {
 const Shape<DagPlan>& dag_spec_shape() {
   static const auto shape = [] {
     Shape<DagPlan> made;
-    return with_size(made).shows(
-        any("spec", "the canonical specification"),
-        [](JsonWriter& json, const DagPlan& plan) { json.raw(codec::write_dag(plan.spec)); });
+    return with_size(made)
+        .shows<&late_maps_of>(
+            "late_maps",
+            "tasks of each map that this run made at run time, in the order they were made")
+        .shows(
+            any("spec", "the canonical specification"),
+            [](JsonWriter& json, const DagPlan& plan) { json.raw(codec::write_dag(plan.spec)); });
   }();
   return shape;
 }

@@ -374,5 +374,32 @@ TEST(Workers, AnExpressionWithoutAValueFailsTheAttemptWithItsPlace) {
       << task.body;
 }
 
+TEST(Workers, ATaskIsGivenWhatAllItemsOfAMapHaveWritten) {
+  Client client;
+  Worker worker = join(client, "w1", 1);
+  const std::string dag =
+      R"({"name":"gather","tasks":{)"
+      R"("m":{"map":{"over":"${{ params.hosts }}","as":"host"},"run":["ping","${{ map.host }}"]},)"
+      R"("last":{"needs":["m"],"run":["echo","${{ join(tasks.m.outputs.answer, '+') }}"],)"
+      R"("inputs":["${{ tasks.m.outputs.answer }}"]}}})";
+  const std::string run =
+      client.post("/api/runs", "{\"dag\":" + dag + R"(,"params":{"hosts":["x",{"y": 1}]}})")
+          .text("/id");
+  EXPECT_EQ(client.get("/api/runs/" + run).number("/tasks"), 3);
+  EXPECT_EQ(client.get("/api/runs/" + run + "/dag").number("/late_maps/m"), 2);
+  for (const char* item : {"x", R"({"y":1})"}) {
+    const Held held = take(client, worker);
+    const Answer task = client.get("/api/tasks/" + held.task);
+    EXPECT_EQ(task.text("/map/item"), item);
+    complete(client, worker, held);
+  }
+  EXPECT_EQ(client.get("/api/runs/" + run + "/tasks?node=m").at("/tasks").as_array().size(), 2U);
+  const Answer answer = sync(client, worker);
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.text("/assignments/0/run/1"), "42+42");
+  EXPECT_EQ(boost::json::serialize(answer.at("/assignments/0/inputs")),
+            R"({"m":{"answer":[42,42]}})");
+}
+
 }  // namespace
 }  // namespace vortex::api

@@ -144,6 +144,7 @@ constexpr Field kAssignment[] = {
     optional(any("resources", "cpu, memory and named amounts reserved for it")),
     optional(texts("outputs", "names that its outputs file must contain; otherwise it has failed")),
     optional(object("map", "MapItem", "item of a map")),
+    optional(any("inputs", "outputs of earlier tasks that it asked for: VORTEX_INPUTS")),
     optional(integer("timeout_ms", "maximum duration; then kill it and report timed_out")),
     optional(integer("kill_grace_ms", "K: maximum time from SIGTERM to SIGKILL")),
     optional(text("user", "the user that it runs as; one of those that the worker registered")),
