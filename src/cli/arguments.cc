@@ -215,22 +215,29 @@ Failure no_such_node(const DagPlan& plan, const TaskPath& path) {
 }
 
 std::expected<std::string, Failure> task_in_plan(const DagPlan& plan, const TaskPath& path) {
-  for (const PlanNode& node : plan.nodes) {
-    if (plan.spec.nodes[node.spec].name != path.name) continue;
-    if (!path.item && node.tasks > 1) {
+  for (std::uint32_t node = 0; node < plan.nodes.size(); ++node) {
+    if (plan.node_spec(node).name != path.name) continue;
+    const std::uint32_t tasks = plan.tasks_of(node);
+    if (!plan.is_counted(node)) {
       return std::unexpected(
-          not_found("VX-TASK-001", fmt::format("'{}' is a map of {} tasks", path.name, node.tasks),
+          not_found("VX-TASK-001", fmt::format("the items of '{}' are not known yet", path.name),
+                    "they are made from an output of an earlier task"));
+    }
+    if (!path.item && tasks > 1) {
+      return std::unexpected(
+          not_found("VX-TASK-001", fmt::format("'{}' is a map of {} tasks", path.name, tasks),
                     fmt::format("specify one of them: {}/{}[0]", path.run, path.name)));
     }
     const std::uint32_t item = path.item.value_or(0);
-    if (item >= node.tasks) {
-      return std::unexpected(not_found("VX-TASK-001",
-                                       fmt::format("'{}' has {}; [{}] does not exist", path.name,
-                                                   counted(node.tasks, "task"), item),
-                                       "indexes start at 0"));
+    if (item >= tasks) {
+      return std::unexpected(not_found(
+          "VX-TASK-001",
+          fmt::format("'{}' has {}; [{}] does not exist", path.name, counted(tasks, "task"), item),
+          "indexes start at 0"));
     }
     const auto run = parse_run_id(path.run);
-    return to_text(TaskId{run.value_or(RunId{}), node.first_task + item, node.level});
+    return to_text(
+        TaskId{run.value_or(RunId{}), plan.first_task(node) + item, plan.nodes[node].level});
   }
   return std::unexpected(no_such_node(plan, path));
 }
@@ -302,8 +309,28 @@ std::expected<PlanPtr, Failure> plan_of_spec(const boost::json::value& spec) {
 std::expected<PlanPtr, Failure> fetch_plan(ApiClient& api, const std::string& run) {
   auto answer = api.get(fmt::format("/api/runs/{}/dag", escaped(run)));
   if (!answer) return std::unexpected(std::move(answer.error()));
-  const auto* spec = answer->object().if_contains("spec");
-  return plan_of_spec(spec == nullptr ? boost::json::value() : *spec);
+  return plan_of_run(answer->object());
+}
+
+std::expected<PlanPtr, Failure> plan_of_run(const boost::json::object& dag) {
+  const auto* spec = dag.if_contains("spec");
+  auto plan = plan_of_spec(spec == nullptr ? boost::json::value() : *spec);
+  if (!plan) return plan;
+  LateCounts counts;
+  for (const auto& [name, tasks] : object_at(dag, "late_maps")) {
+    for (std::uint32_t node = 0; node < (*plan)->nodes.size(); ++node) {
+      if ((*plan)->is_late(node) && std::string_view((*plan)->node_spec(node).name) == name) {
+        counts.push_back(node);
+        counts.push_back(tasks.is_number() ? tasks.to_number<std::uint32_t>() : 0);
+      }
+    }
+  }
+  auto laid_out = laid_out_again(*plan, counts);
+  if (laid_out) return *std::move(laid_out);
+  Failure failure;
+  failure.exit = ExitCode::kInvalid;
+  failure.what = "this vortex cannot read the maps of the run: " + laid_out.error();
+  return std::unexpected(std::move(failure));
 }
 
 std::string task_name(const DagPlan& plan, std::uint32_t index) {
@@ -311,7 +338,7 @@ std::string task_name(const DagPlan& plan, std::uint32_t index) {
   const std::uint32_t node = plan.node_of_task(index);
   const std::string& name = plan.node_spec(node).name;
   if (!plan.node_spec(node).map) return name;
-  return fmt::format("{}[{}]", name, index - plan.nodes[node].first_task);
+  return fmt::format("{}[{}]", name, plan.position_of(index));
 }
 
 }  // namespace vortex::cli

@@ -109,6 +109,8 @@ TaskPath split_task_path(std::string_view text);
 
 // What the run was made from; names and numbers of its tasks follow from it.
 std::expected<PlanPtr, Failure> fetch_plan(ApiClient& api, const std::string& run);
+// The same from the answer that shows the DAG of a run.
+std::expected<PlanPtr, Failure> plan_of_run(const boost::json::object& dag);
 std::expected<PlanPtr, Failure> plan_of_spec(const boost::json::value& spec);
 // "resize" or "resize[3]".
 std::string task_name(const DagPlan& plan, std::uint32_t index);

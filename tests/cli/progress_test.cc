@@ -48,6 +48,21 @@ TEST(Progress, TheSameEventTwiceCountsOnce) {
   EXPECT_EQ(model.total().ended(), 1U);
 }
 
+TEST(Progress, AMapThatIsMadeAtRunTimeGrowsTheBars) {
+  const auto dag = boost::json::parse(
+      R"({"spec":{"name":"d","tasks":{"list":{"run":["true"]},"m":{"needs":["list"],)"
+      R"("run":["true"],"map":{"over":"${{ tasks.list.outputs.l }}"}}}},"late_maps":{"m":3}})");
+  ProgressModel model(unexpanded(*plan_of_run(dag.as_object())), ProgressModel::Detail::kByNode);
+  model.apply(event("task_complete", "r1-L0-0"));
+  EXPECT_EQ(model.total().total, 1U);
+  model.grow(*plan_of_run(dag.as_object()));
+  EXPECT_EQ(model.groups()[1].total, 3U);
+  model.apply(event("task_complete", "r1-L1-3"));
+  EXPECT_EQ(model.total().ended(), 2U);
+  EXPECT_EQ(model.total().in(TaskState::kWaiting), 2U);
+  EXPECT_EQ(task_name(model.plan(), 3), "m[2]");
+}
+
 TEST(Progress, ForeignEventsAreIgnored) {
   ProgressModel model(thumbs(), ProgressModel::Detail::kByNode);
   model.apply(event("task_complete", "r1-L0-999"));

@@ -33,7 +33,8 @@ namespace {
 
 std::string label_of(const DagPlan& plan, std::uint32_t node) {
   const std::string& name = plan.node_spec(node).name;
-  return plan.node_spec(node).map ? fmt::format("{} x{}", name, plan.nodes[node].tasks) : name;
+  if (!plan.is_counted(node)) return name + " x?";
+  return plan.node_spec(node).map ? fmt::format("{} x{}", name, plan.tasks_of(node)) : name;
 }
 
 // "a", "a, b and 3 more".

@@ -49,8 +49,8 @@ std::expected<Chosen, Failure> choose(ApiClient& api, const std::string& text) {
   if (path.name.empty()) return Chosen{{}, id, {}};
   const auto plan = fetch_plan(api, id);
   if (!plan) return std::unexpected(plan.error());
-  for (const PlanNode& node : (*plan)->nodes) {
-    const bool this_map = (*plan)->spec.nodes[node.spec].name == path.name && node.tasks > 1;
+  for (std::uint32_t node = 0; node < (*plan)->nodes.size(); ++node) {
+    const bool this_map = (*plan)->node_spec(node).name == path.name && (*plan)->tasks_of(node) > 1;
     if (this_map && !path.item) return Chosen{{}, id, path.name};
   }
   auto task = find_task(api, text);

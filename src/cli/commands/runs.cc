@@ -344,16 +344,23 @@ struct RunFlags {
 
 // What would run, level by level, without telling anybody.
 ExitCode show_plan(const DagPlan& plan) {
-  print(fmt::format("{}: {} in {}\n", plan.spec.name, counted(plan.tasks, "task"),
+  const std::uint32_t late = plan.base->late_maps;
+  print(fmt::format("{}: {}{} in {}\n", plan.spec.name, counted(plan.tasks, "task"),
+                    late == 0 ? "" : fmt::format(" and {} made at run time", counted(late, "map")),
                     counted(plan.levels, "level")));
   if (plan.spec.schedule) print(fmt::format("  schedule: {}\n", in_words(*plan.spec.schedule)));
   for (std::uint32_t level = 0; level < plan.levels; ++level) {
     print(fmt::format("  level {}\n", level));
     for (const std::uint32_t node : plan.nodes_by_level[level]) {
       const NodeSpec& spec = plan.node_spec(node);
-      const std::uint32_t tasks = plan.nodes[node].tasks;
+      std::string tasks;
+      if (plan.is_late(node)) {
+        tasks = " over " + std::get<MapOver>(spec.map->over).text;
+      } else if (spec.map) {
+        tasks = fmt::format(" x{}", plan.tasks_of(node));
+      }
       print(fmt::format(
-          "    {}{}{}\n", spec.name, spec.map ? fmt::format(" x{}", tasks) : "",
+          "    {}{}{}\n", spec.name, tasks,
           spec.needs.empty() ? "" : fmt::format("  needs {}", fmt::join(spec.needs, ", "))));
     }
   }

@@ -60,11 +60,24 @@ ProgressModel::ProgressModel(PlanPtr plan, Detail detail)
     return;
   }
   for (std::uint32_t node = 0; node < plan_->nodes.size(); ++node) {
-    TaskGroup group{plan_->node_spec(node).name, plan_->nodes[node].tasks, {}};
+    TaskGroup group{plan_->node_spec(node).name, plan_->tasks_of(node), {}};
     group.by_state[waiting] = group.total;
     groups_.push_back(std::move(group));
   }
   states_.assign(plan_->tasks, TaskState::kWaiting);
+}
+
+void ProgressModel::grow(PlanPtr plan) {
+  plan_ = std::move(plan);
+  const auto add = [](TaskGroup& group, std::uint32_t total) {
+    group.by_state[number_of(TaskState::kWaiting)] += total - group.total;
+    group.total = total;
+  };
+  if (detail_ == Detail::kWhole) return add(groups_.front(), plan_->tasks);
+  for (std::uint32_t node = 0; node < groups_.size(); ++node) {
+    add(groups_[node], plan_->tasks_of(node));
+  }
+  states_.resize(plan_->tasks, TaskState::kWaiting);
 }
 
 void ProgressModel::set(std::uint32_t index, TaskState state) {

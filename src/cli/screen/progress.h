@@ -48,6 +48,8 @@ class ProgressModel {
   enum class Detail : std::uint8_t { kByNode, kWhole };
   ProgressModel(PlanPtr plan, Detail detail);
 
+  // A map was made at run time: the same plan, laid out further. What is known of tasks stays.
+  void grow(PlanPtr plan);
   void set(std::uint32_t index, TaskState state);
   // One event of this run.
   void apply(const boost::json::object& event);

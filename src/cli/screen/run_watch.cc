@@ -161,6 +161,11 @@ ExitCode RunWatch::watch(ProgressModel& model) {
   feed.target = fmt::format("/api/runs/{}/events", escaped(run_));
   feed.on_event = [this, &model](const boost::json::object& event) {
     model.apply(event);
+    const auto task = parse_task_id(text_at(event, "task_id"));
+    if (task && task->index >= model.plan().tasks) {  // of a map that was made just now
+      read_again_ = true;
+      next_read_.cancel();
+    }
     if (const auto lost = lost_tasks_.see(event, model.plan())) screen_.note(*lost);
     if (text_at(event, "event") == "run_complete") {
       read_again_ = true;
@@ -302,6 +307,25 @@ asio::awaitable<bool> RunWatch::read_tasks(ProgressModel& model) {
   co_return true;
 }
 
+// Above this many tasks each read of all of them would take too long: one bar for everything.
+constexpr std::uint32_t kTasksByNodeMax = 20'000;
+
+// Maps were made at run time. False: it could not be read.
+asio::awaitable<bool> RunWatch::read_plan(ProgressModel& model) {
+  ApiRequest request;
+  request.target = fmt::format("/api/runs/{}/dag", escaped(run_));
+  const ApiResult answer = co_await api_.send(std::move(request));
+  if (!answer) co_return false;
+  auto plan = plan_of_run(answer->object());
+  if (!plan) co_return false;
+  if (model.detail() == ProgressModel::Detail::kByNode && (*plan)->tasks > kTasksByNodeMax) {
+    model = ProgressModel(*std::move(plan), ProgressModel::Detail::kWhole);
+  } else {
+    model.grow(*std::move(plan));
+  }
+  co_return true;
+}
+
 // False: no controller answered; it is tried again.
 asio::awaitable<bool> RunWatch::read_once(ProgressModel& model) {
   ApiRequest request;
@@ -316,6 +340,10 @@ asio::awaitable<bool> RunWatch::read_once(ProgressModel& model) {
     co_return !gone;
   }
   seen_ = answer->object();
+  if (number_at(seen_, "tasks") > model.plan().tasks) {
+    const bool read = co_await read_plan(model);
+    if (!read) co_return false;
+  }
   model.set_counts(object_at(seen_, "counts"));
   if (model.detail() == ProgressModel::Detail::kByNode) {
     const bool whole = co_await read_tasks(model);
@@ -341,9 +369,6 @@ asio::awaitable<void> RunWatch::read_on(ProgressModel& model) {
 }
 
 namespace {
-
-// Above this many tasks each read of all of them would take too long: one bar for everything.
-constexpr std::uint32_t kTasksByNodeMax = 20'000;
 
 void say_it_goes_on(const std::string& run, ExitCode why) {
   if (why == ExitCode::kInterrupted) {

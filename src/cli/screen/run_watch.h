@@ -54,6 +54,7 @@ class RunWatch {
  private:
   boost::asio::awaitable<void> read_on(ProgressModel& model);
   boost::asio::awaitable<bool> read_once(ProgressModel& model);
+  boost::asio::awaitable<bool> read_plan(ProgressModel& model);
   boost::asio::awaitable<bool> read_tasks(ProgressModel& model);
   boost::asio::awaitable<void> listen();
   boost::asio::awaitable<void> draw_on(ProgressModel& model);
