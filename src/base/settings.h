@@ -44,6 +44,7 @@ struct ControllerSettings {
   std::uint32_t flapping_losses = 0;  // 0: nobody is called flapping
   Duration flapping_window{};
   std::uint32_t checkpoint_max_mib = 0;
+  std::uint32_t outputs_max_kib = 0;
   Duration reconnect_grace{};
   Duration reconcile_interval{};
   Duration partition_lease{};
@@ -102,6 +103,7 @@ struct WorkerSettings {
   std::uint32_t health_port = 0;            // of the first worker; 0: any that is free
   std::string task_user;                    // user or user:group; empty: the worker's
   std::string task_users_allowed;           // whom tasks may choose instead; empty: nobody
+  std::uint32_t outputs_max_kib = 0;        // of one task
   std::uint32_t task_limit_processes = 0;   // 0: no limit of ours
   std::uint32_t task_limit_open_files = 0;  // the same
   std::uint64_t task_limit_core_bytes = 0;

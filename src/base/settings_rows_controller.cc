@@ -147,6 +147,16 @@ constexpr SettingSpec kControllerRows[] = {
             "`checkpoint_refused` event and a line in the task's log; the previous one is kept.",
      .store = kInController<&C::checkpoint_max_mib>},
     {.section = "controller",
+     .key = "outputs_max_kib",
+     .kind = SettingKind::kCount,
+     .fallback = "256",
+     .range = {1, 8192},
+     .doc = "Maximum size of a task's outputs, in KiB. An attempt that completes with larger ones "
+            "fails. Raise it together with `worker.outputs_max_kib`, for example for a task that "
+            "lists 100,000 items of a map. What maps and conditions read of outputs is kept "
+            "in memory while their run is live.",
+     .store = kInController<&C::outputs_max_kib>},
+    {.section = "controller",
      .key = "reconnect_grace_secs",
      .kind = SettingKind::kSeconds,
      .fallback = "2",

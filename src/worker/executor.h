@@ -46,6 +46,7 @@ struct Launch {
   std::vector<std::string> outputs;  // names it must write, or it has failed
   SecretsPtr secrets = nullptr;      // wiped when it was started; null: none
   std::string user = {};             // whom the task chose; empty: as all tasks
+  std::string inputs = {};           // of $VORTEX_INPUTS; empty: none
 };
 
 // The output of a task is waited for only after it has run this long.
@@ -60,6 +61,7 @@ struct ExecutorConfig {
   Duration look_every = millis(500);  // at the files of running tasks
   // What a report carries; a larger checkpoint is saved beside the reports.
   std::size_t checkpoint_bytes_max = 64 * 1024;
+  std::size_t outputs_bytes_max = 256 * 1024;
   std::function<void(CheckpointCarrier::Upload)> save;  // null: none is
   Containment containment = Containment::kAuto;
   GroupName group;                       // of this worker's control groups

@@ -191,6 +191,7 @@ void WorkerProcess::start_executor() {
   config.slots = info().slots;
   config.work_dir = work_dir();
   config.kill_grace = settings().worker.kill_grace;
+  config.outputs_bytes_max = std::size_t{settings().worker.outputs_max_kib} << 10U;
   config.containment = options_.worker.containment;
   config.group = {work_folder_name(options_.supervisor, options_.life), info().id.text};
   config.record_path = options_.record_path;

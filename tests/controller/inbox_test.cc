@@ -71,13 +71,16 @@ TEST(Parts, OfManyCommandsAreBoundedByTheTasksTheyBeginWith) {
   EXPECT_TRUE(sizes_of_parts({}).empty());
   const std::vector<core::Command> acts(2'500, core::CancelRun{});
   EXPECT_EQ(sizes_of_parts(acts), (std::vector<std::size_t>{1'000, 1'000, 500}));
-  const auto plan = std::make_shared<DagPlan>();
-  plan->nodes.resize(4'000);
+  const auto plan_of = [](std::size_t nodes) {
+    const auto base = std::make_shared<PlanBase>();
+    base->nodes.resize(nodes);
+    return std::make_shared<const DagPlan>(base);
+  };
   core::SubmitRun large;
-  large.dag = PlanPtr(plan);
+  large.dag = PlanPtr(plan_of(4'000));
   EXPECT_EQ(sizes_of_parts(std::vector<core::Command>(7, large)),
             (std::vector<std::size_t>{3, 3, 1}));
-  plan->nodes.resize(50'000);
+  large.dag = PlanPtr(plan_of(50'000));
   EXPECT_EQ(sizes_of_parts(std::vector<core::Command>(2, large)), (std::vector<std::size_t>{1, 1}));
 }
 

@@ -125,8 +125,9 @@ TEST(Executor, EnvironmentIsExactlyWhatWasGiven) {
   std::string expected = "PATH=/usr/bin:/bin";
   for (const std::string& entry :
        {std::string("KEPT=1"), std::string("B=\xfe x=y"), std::string("A=late"),
-        "VORTEX_OUTPUTS=" + slot + "outputs", "VORTEX_CHECKPOINT=" + slot + "checkpoint",
-        "VORTEX_PROGRESS=" + slot + "progress", "VORTEX_TMPDIR=" + slot + "tmp"}) {
+        "VORTEX_OUTPUTS=" + slot + "outputs", "VORTEX_INPUTS=" + slot + "inputs",
+        "VORTEX_CHECKPOINT=" + slot + "checkpoint", "VORTEX_PROGRESS=" + slot + "progress",
+        "VORTEX_TMPDIR=" + slot + "tmp"}) {
     expected += '\0' + entry;
   }
   EXPECT_EQ(on.text(on.last), expected + '\0');

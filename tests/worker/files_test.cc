@@ -65,6 +65,16 @@ TEST(TaskFiles, CheckpointOfAnEarlierAttemptIsThere) {
   EXPECT_THAT(on.text(on.last), HasSubstr("No such file"));
 }
 
+TEST(TaskFiles, InputsAreThereForTheTaskThatAsksForThemAlone) {
+  Executing on;
+  const std::string inputs = R"({"resize":{"size":[)" + std::string(300'000, '1') + "]}}";
+  on.run(shell("wc -c < $VORTEX_INPUTS; head -c 10 $VORTEX_INPUTS"),
+         [&](Launch& launch) { launch.inputs = inputs; });
+  EXPECT_EQ(on.text(on.last), std::to_string(inputs.size()) + "\n{\"resize\":");
+  on.run(shell("ls $VORTEX_INPUTS"));
+  EXPECT_THAT(on.text(on.last), HasSubstr("No such file"));
+}
+
 TEST(TaskFiles, CheckpointsAreToldWhileTheTaskRunsAndAtItsEnd) {
   Executing on;
   const std::string go = on.folder.path() + "/tasks/slot-0/tmp/go";

@@ -49,6 +49,7 @@ Launch make_launch(const Assignment& assignment, const LaunchContext& context) {
   launch.report_output = order.report_output;
   launch.secrets = order.secrets;
   launch.user = order.user;
+  launch.inputs = order.inputs;
   const auto set = [&launch](std::string name, std::string value) {
     launch.env.emplace_back(std::move(name), std::move(value));
   };

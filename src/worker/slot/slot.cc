@@ -282,6 +282,9 @@ std::optional<Slot::Fault> Slot::begin() {
   if (!prepared) {
     return Fault{EIO, "cannot create the files of the task: " + prepared.error()};
   }
+  if (const auto written = files_->write_inputs(task.launch.inputs); !written) {
+    return Fault{EIO, "cannot write the inputs of the task: " + written.error()};
+  }
   const std::size_t variables = task.launch.env.size();
   if (auto fault = prepare_secrets()) return fault;
   auto fault = begin_process();
@@ -385,6 +388,7 @@ std::optional<Slot::Fault> Slot::begin_runner() {
     files_.emplace(SlotFiles::Config{.home = host_.home,
                                      .name = fmt::format("slot-{}", number_),
                                      .checkpoint_bytes_max = config.checkpoint_bytes_max,
+                                     .outputs_bytes_max = config.outputs_bytes_max,
                                      .owner = config.confinement.user,
                                      .remove = [&host = host_](Fd parent, std::string name) {
                                        host.remove(std::move(parent), std::move(name));

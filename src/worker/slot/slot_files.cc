@@ -27,6 +27,7 @@ namespace {
 constexpr std::size_t kProgressLineMax = 1024;
 constexpr std::size_t kStepMax = 200;
 constexpr const char* kOutputs = "outputs";
+constexpr const char* kInputs = "inputs";
 constexpr const char* kCheckpoint = SlotFiles::kCheckpointName;
 constexpr const char* kProgress = "progress";
 constexpr const char* kTmp = "tmp";
@@ -133,6 +134,7 @@ std::expected<void, std::string> SlotFiles::make_folder() {
   folder_new_ = stamp_at(AT_FDCWD, path_.c_str());
   tmp_new_ = stamp_at(folder_.get(), kTmp);
   names_ = {{"VORTEX_OUTPUTS", path_in(path_, kOutputs)},
+            {"VORTEX_INPUTS", path_in(path_, kInputs)},
             {"VORTEX_CHECKPOINT", path_in(path_, kCheckpoint)},
             {"VORTEX_PROGRESS", path_in(path_, kProgress)},
             {"VORTEX_TMPDIR", path_in(path_, kTmp)}};
@@ -184,6 +186,16 @@ std::expected<void, std::string> SlotFiles::prepare(std::string_view checkpoint)
     return std::unexpected(system_fault(path_in(path_, kCheckpoint)));
   }
   checkpoint_told_ = stamp_of(kCheckpoint);
+  return {};
+}
+
+std::expected<void, std::string> SlotFiles::write_inputs(std::string_view inputs) {
+  if (inputs.empty()) return {};
+  const Fd file(
+      ::openat(folder_.get(), kInputs, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file || !write_all(file.get(), inputs) || !hand_over(file.get())) {
+    return std::unexpected(system_fault(path_in(path_, kInputs)));
+  }
   return {};
 }
 
@@ -303,11 +315,11 @@ std::expected<std::string, SlotFiles::OutputsFault> SlotFiles::outputs() const {
   struct stat now{};
   if (::fstatat(folder_.get(), kOutputs, &now, AT_SYMLINK_NOFOLLOW) != 0) return {};
   if (!S_ISREG(now.st_mode)) return by_task("the outputs are not a regular file");
-  if (static_cast<std::size_t>(now.st_size) > kOutputsBytesMax) {
+  if (static_cast<std::size_t>(now.st_size) > config_.outputs_bytes_max) {
     return by_task(fmt::format("the outputs have {} bytes; the maximum is {}", now.st_size,
-                               size_text(kOutputsBytesMax)));
+                               size_text(static_cast<std::int64_t>(config_.outputs_bytes_max))));
   }
-  auto text = read_whole(kOutputs, kOutputsBytesMax);
+  auto text = read_whole(kOutputs, config_.outputs_bytes_max);
   if (!text) {
     // The task may have taken our right to read it; all else is between us and the machine.
     const bool forbidden = text.error() == EACCES || text.error() == EPERM;

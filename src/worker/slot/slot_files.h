@@ -25,8 +25,6 @@
 
 namespace vortex::worker {
 
-inline constexpr std::size_t kOutputsBytesMax = 256 * 1024;
-
 class SlotFiles {
  public:
   static constexpr const char* kCheckpointName = "checkpoint";
@@ -35,7 +33,8 @@ class SlotFiles {
     WorkFolder& home;                              // the worker's, in which folders are made
     std::string name;                              // of the first folder; others have a number too
     std::size_t checkpoint_bytes_max = 64 * 1024;  // read at once; a larger one is opened
-    std::optional<TaskUser> owner = {};            // who runs tasks at first; unset: we do
+    std::size_t outputs_bytes_max = 256 * 1024;
+    std::optional<TaskUser> owner = {};  // who runs tasks at first; unset: we do
     // Removes what has this name, somewhere else and when there is time.
     std::function<void(Fd parent, std::string name)> remove;
   };
@@ -47,12 +46,14 @@ class SlotFiles {
   std::expected<void, std::string> prepare(std::string_view checkpoint);
   // The same with a file that becomes the checkpoint.
   std::expected<void, std::string> prepare_with_file(const std::string& path);
+  // After that: what the task reads from VORTEX_INPUTS; empty: nothing.
+  std::expected<void, std::string> write_inputs(std::string_view inputs);
   // After a task, when none of its processes is left.
   void clean_up();
   // The task has left nothing here: nothing to read and nothing to clean up. Most tasks.
   bool is_untouched() const;
 
-  // VORTEX_OUTPUTS, VORTEX_CHECKPOINT, VORTEX_PROGRESS, VORTEX_TMPDIR
+  // VORTEX_OUTPUTS, VORTEX_INPUTS, VORTEX_CHECKPOINT, VORTEX_PROGRESS, VORTEX_TMPDIR
   const std::vector<std::pair<std::string, std::string>>& environment() const { return names_; }
 
   // What is new since the last call.
