@@ -82,7 +82,7 @@ void unbook_run(State& state, const Run& run) {
 std::string over(const Quota& quota, const Taken& taken, const Taken& one) {
   const auto says = [](std::uint64_t has, std::uint64_t more, std::uint64_t most,
                        std::string_view what) {
-    if (most == 0 || has + more <= most) return std::string{};
+    if (most == 0 || more == 0 || has + more <= most) return std::string{};
     return std::to_string(has) + " of " + std::to_string(most) + " " + std::string(what) +
            " are in use, and this run needs " + std::to_string(more);
   };
