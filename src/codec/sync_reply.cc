@@ -367,6 +367,7 @@ class AssignmentWriter {
     write_definition(json_, {order.task, order.dag, order.command, order.resources, order.outputs,
                              order.report_output, order.user});
     if (order.map) write_map(json_, *order.map);
+    if (!order.inputs.empty()) json_.key("inputs").raw(order.inputs);
     write_secrets(json_, order.secrets);
   }
 
