@@ -21,7 +21,8 @@ params: {folder: {type: string}}
 defaults: {shell: [bash, -euc], retries: 0}
 tasks:
   list:
-    run: jq -cn '{files: [range(12) | {n: ., name: "file \(.)"}], none: [], one: "x"}' > "$VORTEX_OUTPUTS"
+    run: |
+      jq -cn '{files: [range(12) | {n: ., name: "file \(.)"}], none: [], one: "x"}' > "$VORTEX_OUTPUTS"
     outputs: [files, none, one]
   size:
     needs: [list]
