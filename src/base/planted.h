@@ -49,6 +49,12 @@ enum class PlantedBug : std::uint8_t {
   kLateMapMadeAgain,
   kLateItemForgotten,
   kLateItemsTurned,
+  kSignalLostAtReload,
+  kSignalTakenTwice,
+  kOppositeAnswerAccepted,
+  kWaitBeginsAnew,
+  kFinallySkippedAfterCancel,
+  kFinallyStartsEarly,
   kCount,
 };
 
@@ -91,6 +97,12 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(PlantedBu
         "map at run time made again after a reload",
         "last item of a map at run time forgotten",
         "items of a map at run time given by the wrong end after a reload",
+        "signal lost at a reload",
+        "signal taken twice",
+        "opposite answer accepted",
+        "wait begins anew at a reload",
+        "finally skipped after a cancel",
+        "finally starts before the rest has ended",
     };
 
 #ifdef VX_PLANTED_BUGS

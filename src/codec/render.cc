@@ -134,6 +134,9 @@ Value root_value(Values& values, const Path& path) {
       return text_value(facts.task);
     case PathRoot::kAttempt:
       return {Kind::kPlain, fmt::to_string(facts.attempt)};
+    case PathRoot::kRunResult:
+      if (!facts.run_result) return missing("the run has not ended");
+      return text_value(to_text(*facts.run_result));
   }
   VX_ASSERT(false && "a value outside PathRoot");
 }
@@ -347,7 +350,8 @@ Values& CommandResolver::values_for(const PlannedWork& work, const Assignment& a
                     .run_id = run_text_,
                     .dag = plan_->spec.name,
                     .task = plan_->node_spec(node_).name,
-                    .attempt = assignment.number});
+                    .attempt = assignment.number,
+                    .run_result = work.run_result});
   return *values_;
 }
 

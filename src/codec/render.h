@@ -31,6 +31,7 @@ class Values {
     std::string_view dag;
     std::string_view task;
     std::uint32_t attempt = 1;
+    std::optional<RunResult> run_result = {};
   };
   explicit Values(const Facts& facts) : facts_(facts) {}
 

@@ -47,6 +47,17 @@ std::string in_quotes(std::string_view text) {
   return out;
 }
 
+std::string short_text(Duration duration) {
+  constexpr std::pair<Duration, const char*> kUnits[] = {
+      {hours(24), "d"}, {hours(1), "h"}, {minutes(1), "m"}, {seconds(1), "s"}, {millis(1), "ms"}};
+  for (const auto& [unit, name] : kUnits) {
+    if (duration >= unit && duration.us % unit.us == 0) {
+      return fmt::format("{}{}", duration.us / unit.us, name);
+    }
+  }
+  return fmt::format("{}us", duration.us);
+}
+
 std::string to_text(Duration duration) {
   if (duration.us % seconds(1).us == 0) return fmt::format("{}s", duration.us / seconds(1).us);
   if (duration.us % millis(1).us == 0) return fmt::format("{}ms", duration.us / millis(1).us);
@@ -407,9 +418,10 @@ Complaint read_secret_reference(std::string_view text, SecretUse& out) {
 }
 
 Complaint complain_of_values(const NodeSpec& node) {
-  for (const auto check : {complain_of_schedule, complain_of_requirements, complain_of_resources,
-                           complain_of_retry, complain_of_map, complain_of_node_command,
-                           complain_of_inputs, complain_of_outputs, complain_of_secrets}) {
+  for (const auto check :
+       {complain_of_wait, complain_of_schedule, complain_of_requirements, complain_of_resources,
+        complain_of_retry, complain_of_map, complain_of_node_command, complain_of_inputs,
+        complain_of_outputs, complain_of_secrets}) {
     if (auto complaint = check(node)) return complaint;
   }
   return std::nullopt;
@@ -422,6 +434,9 @@ using Fault = std::optional<DagError>;
 
 Fault find_wrong_size(const DagSpec& spec, const DagLimits& limits) {
   if (spec.nodes.empty()) return DagError{Kind::kEmpty, "", "a DAG needs at least one task"};
+  if (std::ranges::all_of(spec.nodes, &NodeSpec::finally)) {
+    return DagError{Kind::kEmpty, "", "a DAG needs at least one task besides those in 'finally'"};
+  }
   if (spec.nodes.size() > limits.nodes_max) {
     return DagError{
         Kind::kTooManyNodes, "",
@@ -487,6 +502,9 @@ Fault find_bad_param(const DagSpec& spec) {
 Fault find_bad_value(const DagSpec& spec, const DagLimits& limits) {
   if (auto c = complain_of_timeout("run timeout", spec.run_timeout)) {
     return DagError{Kind::kBadValue, "", *std::move(c), {"timeout"}};
+  }
+  if (auto c = complain_of_timeout("finally_timeout", spec.finally_timeout)) {
+    return DagError{Kind::kBadValue, "", *std::move(c), {"finally_timeout"}};
   }
   if (auto fault = find_bad_param(spec)) return fault;
   if (auto fault = find_bad_schedule(spec, limits.zones)) return fault;

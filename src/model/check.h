@@ -32,6 +32,8 @@ inline constexpr std::size_t kNameBytesMax = 100;
 std::string in_quotes(std::string_view text);
 
 std::string to_text(Duration duration);
+// In the largest unit that divides it: "1h", "90s".
+std::string short_text(Duration duration);
 
 // Names of DAGs, nodes, queues and outputs: A-Z a-z 0-9 _ . - with a letter or digit in front.
 Complaint complain_of_name(std::string_view what, std::string_view name);
@@ -100,6 +102,14 @@ Complaint read_secret_reference(std::string_view text, SecretUse& out);
 
 // The first complaint about the node's values, if any. Name and needs are not looked at.
 Complaint complain_of_values(const NodeSpec& node);
+// What a task that waits must and must not say; nothing about others.
+inline constexpr std::size_t kQuestionBytesMax = 1'000;       // of an approval
+inline constexpr std::size_t kSignalsMax = 1'000;             // signals and answers, of one run
+inline constexpr std::size_t kSignalBytesMax = 64 * 1024;     // payload of one
+inline constexpr std::size_t kSignalsBytesMax = 1024 * 1024;  // payloads of all of one run
+inline constexpr std::size_t kIdempotencyKeyBytesMax = 256;
+inline constexpr std::size_t kCommentBytesMax = 1'000;  // of an answer
+Complaint complain_of_wait(const NodeSpec& node);
 // About one param by itself; whether its default has its type is the codec's question.
 Complaint complain_of_param(const ParamSpec& param);
 

@@ -238,7 +238,8 @@ class ConditionParser {
     auto path = take_path(scan_, word, begin);
     if (!path) return std::unexpected(std::move(path).error());
     Condition out;
-    out.kind = ConditionKind::kPath;
+    const bool result = path->root == PathRoot::kRunResult;
+    out.kind = result ? ConditionKind::kRunResult : ConditionKind::kPath;
     out.offset = begin;
     out.path = *std::move(path);
     return out;
@@ -305,7 +306,8 @@ class ConditionParser {
 };
 
 void collect_reads(Condition& condition, std::vector<Condition*>& out) {
-  if (condition.kind == ConditionKind::kPath || is_ending(condition.kind)) {
+  if (condition.kind == ConditionKind::kPath || condition.kind == ConditionKind::kRunResult ||
+      is_ending(condition.kind)) {
     out.push_back(&condition);
   }
   for (Condition& part : condition.parts) collect_reads(part, out);

@@ -13,7 +13,7 @@
 //   term         "text" 'text' 12 -1.5 true false null  params.NAME  tasks.NAME.outputs.KEY
 //                [ operand, ... ]   ( condition )
 //                contains(operand, operand)  starts_with(operand, operand)
-//                succeeded(TASK)  failed(TASK)  skipped(TASK)
+//                succeeded(TASK)  failed(TASK)  skipped(TASK)  run.result
 
 #include <cstddef>
 #include <cstdint>
@@ -49,6 +49,7 @@ struct Condition {
     kIn,
     kContains,
     kStartsWith,
+    kRunResult,
     kSucceeded,  // path.name: the task; the same for the next two
     kFailed,
     kSkipped,
@@ -94,6 +95,7 @@ struct ReadValue {
 struct ConditionFacts {
   std::span<const ReadValue> values;               // by Condition::reads
   std::function<TaskEnd(std::uint32_t)> ended_as;  // by node; asked only of what has ended
+  ReadValue run_result = {};                       // of conditions in `finally`
 };
 
 // The error says what cannot be evaluated, and why.

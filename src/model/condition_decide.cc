@@ -116,6 +116,8 @@ class TypeChecker {
         return condition.literal.kind;
       case ConditionKind::kPath:
         return type_of_(condition.path);
+      case ConditionKind::kRunResult:
+        return Type::kText;
       case ConditionKind::kList:
         for (const Condition& part : condition.parts) type_of(part);
         return Type::kList;
@@ -237,6 +239,8 @@ class Decider {
       case ConditionKind::kPath:
         VX_ASSERT(condition.reads < facts_.values.size());
         return seen(facts_.values[condition.reads]);
+      case ConditionKind::kRunResult:
+        return seen(facts_.run_result);
       case ConditionKind::kDefault:
         return first_there(condition);
       case ConditionKind::kOr:
@@ -380,7 +384,8 @@ std::vector<std::string> describe(const Condition& condition, const ConditionFac
                                 ending_text(facts.ended_as(read->reads))));
       continue;
     }
-    const Value& value = facts.values[read->reads].value;
+    const bool result = read->kind == ConditionKind::kRunResult;
+    const Value& value = result ? facts.run_result.value : facts.values[read->reads].value;
     const bool quoted = value.kind == Type::kText;
     const bool shown = quoted || value.kind == Type::kNumber || value.kind == Type::kBoolean;
     std::string what = shown && !quoted ? value.text.substr(0, 40) : std::string();

@@ -66,6 +66,9 @@ constexpr std::uint64_t kOnlyExitFollows = 0xFFFF'FFFF'0000'0007;
 constexpr std::uint64_t kRetryOnFollows = 0xFFFF'FFFF'0000'0008;
 constexpr std::uint64_t kScheduleFollows = 0xFFFF'FFFF'0000'0009;
 constexpr std::uint64_t kInputsFollow = 0xFFFF'FFFF'0000'0010;
+constexpr std::uint64_t kWaitFollows = 0xFFFF'FFFF'0000'000A;
+constexpr std::uint64_t kFinallyFollows = 0xFFFF'FFFF'0000'000B;
+constexpr std::uint64_t kFinallyTimeoutFollows = 0xFFFF'FFFF'0000'000C;
 
 class SpecHasher {
  public:
@@ -144,7 +147,7 @@ class SpecHasher {
   void add(const NodeSpec& node) {
     const auto& [name, needs, trigger, retry, requirements, priority, exclusive, execution_timeout,
                  scheduled_timeout, stale_after, stale_counts, map, command, outputs, secrets,
-                 condition, continue_on_error, inputs] = node;
+                 condition, continue_on_error, inputs, wait, finally] = node;
     all(name, needs, trigger, retry, requirements, priority, exclusive, execution_timeout,
         scheduled_timeout, stale_after, map, command, outputs);
     if (stale_counts != StaleCounts{}) {  // younger than the first digests
@@ -154,8 +157,14 @@ class SpecHasher {
     if (!condition.empty()) all(kConditionFollows, condition);
     if (continue_on_error) add(kContinueFollows);
     if (!inputs.empty()) all(kInputsFollow, inputs);
+    if (wait) all(kWaitFollows, *wait);
+    if (finally) add(kFinallyFollows);
   }
   void add(const WrittenTime& time) { add(time.text); }
+  void add(const WaitSpec& wait) {
+    const auto& [kind, length, until, text, by, timeout] = wait;
+    all(kind, length, until, text, by, timeout);
+  }
   void add(const ScheduleSpec& schedule) {
     // The rule follows from `cron`.
     const auto& [cron, rule, every, timezone, overlap, catchup, jitter, from, until,
@@ -164,10 +173,12 @@ class SpecHasher {
         pause_on_failure);
   }
   void add(const DagSpec& spec) {
-    const auto& [name, nodes, barrier_levels, run_timeout, params, schedule] = spec;
+    const auto& [name, nodes, barrier_levels, run_timeout, params, schedule, finally_timeout] =
+        spec;
     all(name, nodes, barrier_levels, run_timeout);
     if (!params.empty()) add(params);                // younger than the first digests
     if (schedule) all(kScheduleFollows, *schedule);  // the same
+    if (finally_timeout) all(kFinallyTimeoutFollows, *finally_timeout);
   }
 
  private:

@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "model/ids.h"
 #include "model/schedule.h"
+#include "model/states.h"
 
 namespace vortex {
 
@@ -120,6 +121,28 @@ struct SecretUse {
   friend bool operator==(const SecretUse&, const SecretUse&) = default;
 };
 
+// A task that runs nothing: it waits for a time, or for somebody outside to say something.
+enum class WaitKind : std::uint8_t { kFor, kUntil, kSignal, kApproval };
+template <>
+inline constexpr auto kWords<WaitKind> = words<WaitKind>({
+    {WaitKind::kFor, "for"},
+    {WaitKind::kUntil, "until"},
+    {WaitKind::kSignal, "signal"},
+    {WaitKind::kApproval, "approval"},
+});
+
+struct WaitSpec {
+  WaitKind kind = WaitKind::kFor;
+  Duration length = {};                  // kFor: from when its needs were met
+  WrittenTime until = {};                // kUntil: with an offset, so it is the same everywhere
+  std::string text = {};                 // kSignal: its name; kApproval: the question
+  std::vector<Role> by = {};             // kApproval: who may answer; sorted; admins always may
+  std::optional<Duration> timeout = {};  // kSignal, kApproval: fails then; unset: never
+
+  // Somebody outside has to act.
+  bool asks() const { return kind == WaitKind::kSignal || kind == WaitKind::kApproval; }
+};
+
 struct NodeSpec {
   std::string name;
   std::vector<std::string> needs;
@@ -140,6 +163,8 @@ struct NodeSpec {
   bool continue_on_error = false;  // its failure counts as a success for the run and what needs it
   // Expressions, each one path to outputs: given to the task as a file, $VORTEX_INPUTS.
   std::vector<std::string> inputs = {};
+  std::optional<WaitSpec> wait = {};  // set: it has no command and no worker
+  bool finally = false;               // it runs when all others have ended, however they did
 };
 
 enum class ParamType : std::uint8_t { kString, kNumber, kBoolean, kList, kObject };
@@ -160,7 +185,11 @@ struct DagSpec {
   std::optional<Duration> run_timeout;
   std::vector<ParamSpec> params;  // empty: any params are taken as they are
   std::optional<ScheduleSpec> schedule = {};
+  std::optional<Duration> finally_timeout = {};  // of all `finally` tasks together
 };
+
+inline constexpr Duration kFinallyTimeout = hours(1);  // where none is given
+inline constexpr Duration kWaitMax = hours(24) * 366;  // how long a wait may be
 
 // The items of a map, counted and read without ever being laid out. Safe for every range there is.
 

@@ -78,6 +78,11 @@ enum class EventKind : std::uint8_t {
   kSecretChanged,
   kSecretUsed,
   kTaskSkipped,
+  kSignalReceived,
+  kApprovalRequested,
+  kTaskApproved,
+  kTaskRejected,
+  kFinallyStarted,
 };
 template <>
 inline constexpr auto kWords<EventKind> = words<EventKind>({
@@ -141,6 +146,11 @@ inline constexpr auto kWords<EventKind> = words<EventKind>({
     {EventKind::kSecretChanged, "secret_changed"},
     {EventKind::kSecretUsed, "secret_used"},
     {EventKind::kTaskSkipped, "task_skipped"},
+    {EventKind::kSignalReceived, "signal_received"},
+    {EventKind::kApprovalRequested, "approval_requested"},
+    {EventKind::kTaskApproved, "task_approved"},
+    {EventKind::kTaskRejected, "task_rejected"},
+    {EventKind::kFinallyStarted, "finally_started"},
 });
 
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };

@@ -10,7 +10,7 @@
 //   term         "text" 'text' 12 -1.5 true false null, a path, json(expression),
 //                join(expression, expression)
 //   path         params.NAME  map.NAME  map.index  matrix.KEY  tasks.NAME.outputs
-//                run.id  run.dag  task.name  task.attempt
+//                run.id  run.dag  run.result  task.name  task.attempt
 //                the first four and outputs with any number of .KEY ["KEY"] [0] behind them
 //
 // `$${{` stands for `${{` as it is.
@@ -41,6 +41,7 @@ enum class PathRoot : std::uint8_t {
   kDagName,
   kTaskName,
   kAttempt,
+  kRunResult,  // how the run ended; only in `finally`
 };
 
 using PathStep = std::variant<std::string, std::uint32_t>;  // a key or an index

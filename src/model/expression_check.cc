@@ -158,6 +158,7 @@ class Scanner {
                                kind_text(type)),
                    ""};
     }
+    if (path.root == PathRoot::kRunResult) return check_result(node);
     if (path.root != PathRoot::kOutputs) {
       return Words{fmt::format("{} cannot be read in a condition", path.shown),
                    "a condition is decided once for all tasks of the node, before they are made; "
@@ -241,8 +242,16 @@ class Scanner {
       case PathRoot::kTaskName:
       case PathRoot::kAttempt:
         return std::nullopt;
+      case PathRoot::kRunResult:
+        return check_result(node);
     }
     return std::nullopt;
+  }
+
+  static std::optional<Words> check_result(const NodeSpec& node) {
+    if (node.finally) return std::nullopt;
+    return Words{"run.result is known only when all tasks have ended",
+                 "move the task to 'finally'"};
   }
 
   std::optional<Words> check_param(const Path& path) {
@@ -365,13 +374,20 @@ std::vector<OutputUse> far_uses(const PlanBase& plan, const std::vector<OutputUs
       marked = use.node;
       for (const std::uint32_t need : plan.nodes[marked].needs) needed_by[need] = marked;
     }
+    // What runs last comes after all the others anyway.
+    if (plan.spec.nodes[use.node].finally && !plan.spec.nodes[use.from].finally) continue;
     if (needed_by[use.from] != use.node) far.push_back(use);
   }
   return far;
 }
 
 ExpressionFault unneeded(const PlanBase& plan, const OutputUse& use, std::string_view why) {
-  const std::string name = in_quotes(plan.spec.nodes[use.from].name);
+  const NodeSpec& from = plan.spec.nodes[use.from];
+  const std::string name = in_quotes(from.name);
+  if (from.finally && !plan.spec.nodes[use.node].finally) {
+    return {use.node, use.member, use.offset,
+            fmt::format("task {} is in 'finally' and runs after this task", name), ""};
+  }
   return {use.node, use.member, use.offset, fmt::format("task {} {}", name, why),
           fmt::format("add {} to the task's needs", name)};
 }

@@ -193,8 +193,9 @@ struct Fact {
   std::string_view second;
   PathRoot root;
 };
-constexpr std::array<Fact, 4> kFacts{{{"run", "id", PathRoot::kRunId},
+constexpr std::array<Fact, 5> kFacts{{{"run", "id", PathRoot::kRunId},
                                       {"run", "dag", PathRoot::kDagName},
+                                      {"run", "result", PathRoot::kRunResult},
                                       {"task", "name", PathRoot::kTaskName},
                                       {"task", "attempt", PathRoot::kAttempt}}};
 
@@ -210,8 +211,15 @@ PathResult fact_path(std::string_view word, WrittenSteps steps, std::size_t begi
                   fmt::format("{}.{} is a plain value; nothing can follow it", word, *name), "");
   }
   const auto near = name == nullptr ? std::string_view() : nearest_name(*name, known);
-  return refuse(begin,
-                fmt::format("'{}' has only {}.{} and {}.{}", word, word, known[0], word, known[1]),
+  std::string all;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    all += fmt::format("{}{}.{}",
+                       i == 0                  ? ""
+                       : i + 1 == known.size() ? " and "
+                                               : ", ",
+                       word, known[i]);
+  }
+  return refuse(begin, fmt::format("'{}' has only {}", word, all),
                 near.empty() ? "" : fmt::format("did you mean '{}.{}'?", word, near));
 }
 

@@ -98,6 +98,21 @@ DagError cycle_error(const DagSpec& spec, std::vector<std::uint32_t> cycle) {
   return {DagError::Kind::kCycle, first, fmt::format("waits for itself: {}{}", text, first)};
 }
 
+// Tasks of `finally` run when all others have ended, so needs between the two say nothing.
+std::optional<DagError> across_finally(const NodeSpec& node, const NodeSpec& need) {
+  if (node.finally == need.finally) return std::nullopt;
+  const bool last = node.finally;
+  return DagError{
+      DagError::Kind::kUnknownNeed,
+      node.name,
+      last ? fmt::format("is in 'finally' and needs {}, which is in 'tasks'", in_quotes(need.name))
+           : fmt::format("needs {}, which is in 'finally' and runs after it", in_quotes(need.name)),
+      {"needs"},
+      0,
+      last ? "remove the need: tasks in 'finally' start when all others have ended"
+           : "move that task to 'tasks'"};
+}
+
 std::expected<Needs, DagError> resolve_needs(const DagSpec& spec) {
   const NameIndex names = index_names(spec);
   Needs needs(spec.nodes.size());
@@ -111,6 +126,7 @@ std::expected<Needs, DagError> resolve_needs(const DagSpec& spec) {
       if (*need == i) {
         return std::unexpected(DagError{DagError::Kind::kSelfNeed, node.name, "needs itself"});
       }
+      if (auto wrong = across_finally(node, spec.nodes[*need])) return std::unexpected(*wrong);
       if (std::exchange(last_needed_by[*need], i) == i) {
         return std::unexpected(DagError{DagError::Kind::kDuplicateNeed, node.name,
                                         fmt::format("needs {} twice", in_quotes(name))});
@@ -175,12 +191,24 @@ std::expected<void, DagError> check_depth(const PlanBase& plan, const DagLimits&
                                               deep->level, plan.levels, limits.depth_max)});
 }
 
+// What runs last stands above everything else.
+void raise_finally(const DagSpec& spec, std::vector<std::uint32_t>& levels) {
+  std::uint32_t above = 0;
+  for (std::uint32_t i = 0; i < levels.size(); ++i) {
+    if (!spec.nodes[i].finally) above = std::max(above, levels[i] + 1);
+  }
+  for (std::uint32_t i = 0; i < levels.size(); ++i) {
+    if (spec.nodes[i].finally) levels[i] += above;
+  }
+}
+
 std::expected<void, DagError> link_nodes(PlanBase& plan) {
   auto needs = resolve_needs(plan.spec);
   if (!needs) return std::unexpected(std::move(needs).error());
   Needs needed_by = turn_around(*needs);
   auto levels = find_levels(plan.spec, *needs, needed_by);
   if (!levels) return std::unexpected(std::move(levels).error());
+  raise_finally(plan.spec, *levels);
   plan.nodes.resize(plan.spec.nodes.size());
   for (std::uint32_t i = 0; i < plan.nodes.size(); ++i) {
     PlanNode& node = plan.nodes[i];
@@ -189,6 +217,9 @@ std::expected<void, DagError> link_nodes(PlanBase& plan) {
     node.needs = std::move((*needs)[i]);
     node.needed_by = std::move(needed_by[i]);
     plan.levels = std::max(plan.levels, node.level + 1);
+    if (plan.spec.nodes[i].finally) plan.finally.push_back(i);
+    const auto& wait = plan.spec.nodes[i].wait;
+    if (wait && wait->asks()) plan.asking.push_back(i);
   }
   return {};
 }
@@ -231,6 +262,7 @@ void link_condition(PlanBase& plan, std::uint32_t index, const NameIndex& names,
   const auto linked = std::make_shared<NodeCondition>();
   linked->condition = *std::move(parsed);
   for (Condition* read : reads_of(linked->condition)) {
+    if (read->kind == Condition::Kind::kRunResult) continue;
     const auto from = find_name(names, read->path.name);
     if (read->path.root == PathRoot::kOutputs) linked->nodes.push_back(from.value());
     if (is_ending(read->kind)) {
@@ -324,9 +356,7 @@ void link_maps(PlanBase& plan) {
   }
 }
 
-}  // namespace
-
-std::expected<PlanPtr, DagError> compile(DagSpec spec, const DagLimits& limits) {
+std::expected<PlanPtr, DagError> compile_checked(DagSpec spec, const DagLimits& limits) {
   sort_names(spec);
   if (auto fault = find_fault(spec, limits)) return std::unexpected(*std::move(fault));
   const auto plan = std::make_shared<PlanBase>();
@@ -348,6 +378,18 @@ std::expected<PlanPtr, DagError> compile(DagSpec spec, const DagLimits& limits) 
   plan->digest = digest.value;
   plan->bytes += digest.bytes;
   return std::make_shared<const DagPlan>(plan);
+}
+
+}  // namespace
+
+std::expected<PlanPtr, DagError> compile(DagSpec spec, const DagLimits& limits) {
+  std::vector<std::string> last;
+  for (const NodeSpec& node : spec.nodes) {
+    if (node.finally) last.push_back(node.name);
+  }
+  auto plan = compile_checked(std::move(spec), limits);
+  if (!plan) plan.error().in_finally = std::ranges::find(last, plan.error().node) != last.end();
+  return plan;
 }
 
 }  // namespace vortex

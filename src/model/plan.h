@@ -80,6 +80,8 @@ struct PlanBase {
   std::vector<ValueRead> lists;
   std::uint32_t param_lists = 0;
   std::uint32_t late_maps = 0;
+  std::vector<std::uint32_t> finally;  // nodes that run when all others have ended, lowest first
+  std::vector<std::uint32_t> asking;   // nodes that wait for a signal or an approval, lowest first
   std::uint32_t levels = 0;
   std::uint32_t tasks = 0;
   std::uint64_t digest = 0;  // of everything in the specification
@@ -108,6 +110,8 @@ struct DagPlan {
   const std::vector<std::vector<std::uint32_t>>& nodes_by_level;
   const std::vector<ValueRead>& reads;
   const std::vector<ValueRead>& lists;
+  const std::vector<std::uint32_t>& finally;
+  const std::vector<std::uint32_t>& asking;
   std::uint32_t param_reads = 0;
   std::uint32_t param_lists = 0;
   std::uint32_t levels = 0;
@@ -189,6 +193,7 @@ struct DagError {
   std::vector<std::string> member = {};  // the way to it within the node, where it is known
   std::size_t offset = 0;                // in the member's text
   std::string help = {};                 // what to do; may be empty
+  bool in_finally = false;               // the node stands in `finally`, not in `tasks`
 };
 
 std::expected<PlanPtr, DagError> compile(DagSpec spec, const DagLimits& limits);

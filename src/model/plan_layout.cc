@@ -20,6 +20,8 @@ DagPlan::DagPlan(std::shared_ptr<const PlanBase> shared)
       nodes_by_level(base->nodes_by_level),
       reads(base->reads),
       lists(base->lists),
+      finally(base->finally),
+      asking(base->asking),
       param_reads(base->param_reads),
       param_lists(base->param_lists),
       levels(base->levels),

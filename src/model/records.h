@@ -45,6 +45,8 @@ inline constexpr auto kTable<RunRow> = table<RunRow>(
     kept<&RunRow::stopped>("stopped", "nodes of maps that stopped because of too many failures"),
     kept<&RunRow::late>("late_maps",
                         "maps made at run time: pairs of a node and its number of tasks"),
+    field<&RunRow::finally_ending>("finally_ending", "why its finally tasks were stopped")
+        .stored(As::kNumber),
     kept<&RunRow::request, &RunRequest::digest>("request_digest",
                                                 "digest of DAG, params and labels")
         .once(),
@@ -88,7 +90,8 @@ inline constexpr auto kTable<TaskRow> = table<TaskRow>(
         .named("unstarted"),
     field<&TaskRow::created_at>("created_at", "time of creation").once(),
     field<&TaskRow::updated_at>("updated_at", "time of the last change"),
-    field<&TaskRow::ready_at>("ready_us", "not assigned before this time")
+    field<&TaskRow::ready_at>("ready_us",
+                              "not assigned before this time; of a wait: when its time is up")
         .named("ready_at")
         .stored(As::kMicros)
         .nullable(),
@@ -120,6 +123,23 @@ inline constexpr auto kTable<TaskDataRow> = table<TaskDataRow>(
     kept<&TaskDataRow::uploaded>("upload, upload_bytes",
                                  "a checkpoint in pieces instead: which upload, and its size")
         .written(Write::kIfSet));
+
+template <>
+inline constexpr auto kTable<SignalRow> = table<SignalRow>(
+    "run_signals",  //
+    field<&SignalRow::run>("run_id", "run that it was sent to").named("run").key(),
+    field<&SignalRow::number>("number", "its place in the order of arrival, starting at 1").key(),
+    field<&SignalRow::kind>("kind", "a signal, or the answer to an approval").stored(As::kNumber),
+    field<&SignalRow::name>("name", "name of the signal, or of the task that asked"),
+    field<&SignalRow::data>("data", "payload as sent; {}: none").shown(Show::kDocument),
+    field<&SignalRow::comment>("comment", "comment or reason of an answer; empty: none"),
+    kept<&SignalRow::idempotency_key>("idempotency_key", "as sent; empty: none"),
+    field<&SignalRow::sent_by>("sent_by", "name of the token; null: none was needed")
+        .stored(As::kNullIfEmpty)
+        .nullable(),
+    field<&SignalRow::at>("at_us", "when it was accepted").named("at").stored(As::kMicrosAlways),
+    field<&SignalRow::taken_by>("taken_by", "index of the task that took it; null: none yet"),
+    kept<&SignalRow::taken_epoch>("taken_epoch", "epoch of that task then"));
 
 template <>
 inline constexpr auto kTable<AttemptRow> = table<AttemptRow>(

@@ -52,10 +52,11 @@ struct RunRow {  // key: id
   Instant created_at;
   Instant finished_at;
   std::uint32_t levels_passed = 0;
-  Instant timeout_at = kNever;         // of the run as a whole; kNever: none
-  std::vector<std::uint32_t> stopped;  // nodes of maps that stopped at too many failures
-  TaskCounts made{};                   // tasks that have been made, by state
-  LateCounts late = {};                // maps that were made at run time
+  Instant timeout_at = kNever;                  // of the run as a whole; kNever: none
+  std::vector<std::uint32_t> stopped;           // nodes of maps that stopped at too many failures
+  TaskCounts made{};                            // tasks that have been made, by state
+  LateCounts late = {};                         // maps that were made at run time
+  RunEnding finally_ending = RunEnding::kNone;  // why its `finally` tasks were stopped
 };
 
 struct TaskRow {  // key: id
@@ -72,13 +73,30 @@ struct TaskRow {  // key: id
   RecoveryId recovery;       // Queued: the ledger item waiting for its new worker; 0: none
   Instant created_at;
   Instant updated_at;
-  Instant ready_at;             // Queued: not before
+  Instant ready_at;             // Queued: not before; of a wait: when its time is up
   Instant granted_at = kNever;  // held: when it was handed out
   Instant started_at = kNever;  // Running, and once final: of its last attempt, if it started
   std::uint8_t percent = 0;
   std::string step;
   std::int32_t exit_code = 0;
   std::string error_message;
+};
+
+// What somebody outside told a run: a signal, or the answer to an approval. Each is kept; a wait
+// takes one. key: (run, number)
+struct SignalRow {
+  RunId run;
+  std::uint32_t number = 0;  // 1, 2, ... in the order of their arrival
+  SignalKind kind = SignalKind::kSignal;
+  std::string name;                  // of the signal, or of the task that asked
+  std::string data = {};             // a JSON object; empty: none
+  std::string comment = {};          // of an answer
+  std::string idempotency_key = {};  // empty: none
+  std::string sent_by = {};          // name of the token; empty: none was needed
+  Instant at = {};
+  std::optional<std::uint32_t> taken_by = {};  // index of the task; unset: none yet
+  Epoch taken_epoch = {0};                     // of that task then
+  friend bool operator==(const SignalRow&, const SignalRow&) = default;
 };
 
 // Kept apart from the task's row: large, and rewritten rarely. key: id
@@ -205,6 +223,7 @@ struct RowBatch {
   std::vector<PartitionLeaseRow> leases;
   std::vector<QueueRow> queues;
   std::vector<JournalRow> journals = {};
+  std::vector<SignalRow> signals = {};
   std::optional<CounterRow> counters;
   // Forgotten: deleted before the rows above are written, so one that comes back is there again.
   std::vector<WorkerId> workers_gone;
@@ -224,6 +243,7 @@ struct RunImage {
   std::vector<TaskRow> tasks;
   // Checkpoints of unfinished tasks, and outputs of completed ones that the core reads.
   std::vector<TaskDataRow> data;
+  std::vector<SignalRow> signals = {};  // by number
 };
 
 // A row that cannot be read, or that others need and that is not there. What depends on it is set

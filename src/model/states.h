@@ -152,6 +152,8 @@ enum class DeathReason : std::uint8_t {
   kReleaseLimit,    // workers that go on working handed it back or dropped it too often
   kConditionError,  // its condition could not be evaluated
   kMapError,        // its map had no items to be made of
+  kWaitTimedOut,    // nobody sent the signal, or answered, in time
+  kRejected,        // somebody answered its approval with no
 };
 template <>
 inline constexpr auto kWords<DeathReason> = words<DeathReason>({
@@ -164,6 +166,8 @@ inline constexpr auto kWords<DeathReason> = words<DeathReason>({
     {DeathReason::kReleaseLimit, "release_limit"},
     {DeathReason::kConditionError, "condition_error"},
     {DeathReason::kMapError, "map_error"},
+    {DeathReason::kWaitTimedOut, "wait_timed_out"},
+    {DeathReason::kRejected, "rejected"},
 });
 
 // Why the worker of a task was asked to stop it.
@@ -193,6 +197,25 @@ inline constexpr auto kWords<RunEnding> = words<RunEnding>({
     {RunEnding::kNone, "none"},
     {RunEnding::kCancelled, "cancelled"},
     {RunEnding::kTimedOut, "timed_out"},
+});
+
+// How a run ended, as its `finally` tasks are told.
+enum class RunResult : std::uint8_t { kCompleted, kFailed, kCancelled, kTimedOut };
+template <>
+inline constexpr auto kWords<RunResult> = words<RunResult>({
+    {RunResult::kCompleted, "completed"},
+    {RunResult::kFailed, "failed"},
+    {RunResult::kCancelled, "cancelled"},
+    {RunResult::kTimedOut, "timed_out"},
+});
+
+// What somebody outside told a run.
+enum class SignalKind : std::uint8_t { kSignal, kApproved, kRejected };
+template <>
+inline constexpr auto kWords<SignalKind> = words<SignalKind>({
+    {SignalKind::kSignal, "signal"},
+    {SignalKind::kApproved, "approved"},
+    {SignalKind::kRejected, "rejected"},
 });
 
 // What was done about a dead letter.

@@ -197,6 +197,7 @@ struct PlannedWork {  // the controller: a node of a plan it shares with the run
   PlanPtr plan;
   std::uint32_t node = 0;
   std::shared_ptr<const RunRequest> request = nullptr;  // null: no params to read
+  std::optional<RunResult> run_result = {};             // of a task in `finally`
   // With its expressions resolved, before the answer is written; null: the plan's, as it stands.
   std::shared_ptr<const CommandLine> command = nullptr;
   // Opened just before the answer is written; null: the node has none.

@@ -68,7 +68,12 @@ TEST(Event, NamesAreNeverChanged) {
                                                           "worker_cordon_withheld",
                                                           "secret_changed",
                                                           "secret_used",
-                                                          "task_skipped"}));
+                                                          "task_skipped",
+                                                          "signal_received",
+                                                          "approval_requested",
+                                                          "task_approved",
+                                                          "task_rejected",
+                                                          "finally_started"}));
 }
 
 TEST(Event, NamesAreDistinctAndInSnakeCase) {

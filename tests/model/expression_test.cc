@@ -102,7 +102,7 @@ std::vector<Bad> bad_templates() {
       {"${{ params.x[0 }}", 12, "the [ is never closed"},
       {"${{ map }}", 4, "map needs a name"},
       {"${{ map.index.x }}", 13, "nothing can follow"},
-      {"${{ run.it }}", 4, "'run' has only run.id and run.dag"},
+      {"${{ run.it }}", 4, "'run' has only run.id, run.dag and run.result"},
       {"${{ task.nam }}", 4, "'task' has only", "did you mean 'task.name'?"},
       {"${{ run.id.x }}", 10, "nothing can follow"},
       {"${{ tasks.a }}", 4, "only the outputs"},

@@ -93,6 +93,12 @@ std::map<std::string, Change> node_changes() {
        [](auto&, auto& n) { n.map.emplace().over = MapOver{"${{ tasks.c.outputs.x }}"}; }},
       {"map over a param",
        [](auto&, auto& n) { n.map.emplace().over = MapOver{"${{ params.x }}"}; }},
+      {"finally", [](auto&, auto& n) { n.finally = true; }},
+      {"wait", [](auto&, auto& n) { n.wait.emplace().length = hours(1); }},
+      {"another wait", [](auto&, auto& n) { n.wait.emplace().length = hours(2); }},
+      {"wait for a signal", [](auto&, auto& n) { n.wait.emplace().kind = WaitKind::kSignal; }},
+      {"timeout of a wait", [](auto&, auto& n) { n.wait.emplace().timeout = hours(1); }},
+      {"finally_timeout", [](auto& d, auto&) { d.finally_timeout = hours(1); }},
   };
 }
 

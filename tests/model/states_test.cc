@@ -39,9 +39,10 @@ TEST(States, TextsOfVerdictsEvidenceAndReasonsAreWords) {
                    "lost_in_transit", "worker_lost", "cancelled", "given_back"}));
   EXPECT_EQ(texts_of<Evidence>(), (Texts{"exit", "new_incarnation", "operator", "goodbye", "hint",
                                          "silence", "reconciler"}));
-  EXPECT_EQ(texts_of<DeathReason>(), (Texts{"retries_exhausted", "not_retryable", "crash_limit",
-                                            "stall_limit", "never_started", "worker_queue_expired",
-                                            "release_limit", "condition_error", "map_error"}));
+  EXPECT_EQ(texts_of<DeathReason>(),
+            (Texts{"retries_exhausted", "not_retryable", "crash_limit", "stall_limit",
+                   "never_started", "worker_queue_expired", "release_limit", "condition_error",
+                   "map_error", "wait_timed_out", "rejected"}));
 }
 
 TEST(States, TextsOfStopsEndingsLettersAndRolesAreWords) {
