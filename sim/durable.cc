@@ -142,12 +142,14 @@ class Comparison {
   // that is only the order or the pace of work; what is known of silence (brake, store_writable,
   // silence_floor, weak_losses: a new term grants everybody a full lease); passes; planted.
   void compare_own() {
-    const auto& [policy, term, clock, rng, tasks, runs, workers, ready, timers, machines,
-                 partitions, free_partitions, leases, keys, journals, dead_letters, counters, taken,
-                 taken_by, next_grant, bulk, leftover, offering, retired_look, brake, next_trickle,
-                 store_writable, silence_floor, weak_losses, health_passes, reconcile_passes,
-                 pass_marked, pass_machines, planted] = a_;
+    const auto& [policy, term, clock, rng, tasks, runs, workers, ready, timers, promises, approvals,
+                 machines, partitions, free_partitions, leases, keys, journals, dead_letters,
+                 counters, taken, taken_by, next_grant, bulk, leftover, offering, retired_look,
+                 brake, next_trickle, store_writable, silence_floor, weak_losses, health_passes,
+                 reconcile_passes, pass_marked, pass_machines, planted] = a_;
     about_ = {"controller"};
+    same("ends of waits", promises.size(), b_.promises.size());
+    same("open approvals are the same", true, approvals == b_.approvals);
     same("term", term, b_.term);
     same_record(counters, b_.counters);
     same("tasks in memory", tasks.live() - leftover_tasks(a_), b_.tasks.live());
@@ -283,14 +285,16 @@ class Comparison {
   // (follows from the phases), and how far a sweep has come: a reload sweeps again where there is
   // something to sweep.
   void compare(const Run& a, const Run& b) {
-    const auto& [id, plan, request, state, ending, paused, dirty, created_at, timeout_at, nodes,
-                 tasks, level_open, levels_passed, levels_known, nodes_open, gated, stopped_maps,
-                 held, any_failed, changes, made, reads, lists, reads_bytes, parked, expanding,
-                 sweep_next, sweeping, in_bulk] = a;
+    const auto& [id, plan, request, state, ending, finally_ending, paused, dirty, created_at,
+                 timeout_at, nodes, tasks, level_open, levels_passed, levels_known, nodes_open,
+                 ordinary_open, gated, stopped_maps, held, any_failed, finally_failed, changes,
+                 made, reads, lists, reads_bytes, parked, signals, expanding, sweep_next, sweeping,
+                 in_bulk] = a;
     same("plan", plan->digest, b.plan->digest);
     compare(*request, *b.request);
     same("state", state, b.state);
     same("ending", ending, b.ending);
+    same("finally_ending", finally_ending, b.finally_ending);
     same("paused", paused, b.paused);
     same("created_at", created_at, b.created_at);
     same("timeout_at", timeout_at, b.timeout_at);
@@ -298,10 +302,15 @@ class Comparison {
     same("levels_passed", levels_passed, b.levels_passed);
     same("levels_known", levels_known, b.levels_known);
     same("nodes_open", nodes_open, b.nodes_open);
+    same("nodes open before finally", ordinary_open, b.ordinary_open);
+    same("number of signals", signals.size(), b.signals.size());
+    same("signals are the same", true, signals == b.signals);
     same("stopped_maps", std::set(stopped_maps.begin(), stopped_maps.end()),
          std::set(b.stopped_maps.begin(), b.stopped_maps.end()));
     same("held", held, b.held);
     if (ending == RunEnding::kNone) same("any_failed", any_failed, b.any_failed);
+    if (finally_ending == RunEnding::kNone)
+      same("finally_failed", finally_failed, b.finally_failed);
     same("tasks made by state", made, b.made);
     same("what conditions read is the same", true, reads == b.reads);
     same("what maps go over is the same", true, same_lists(lists, b.lists));
@@ -328,11 +337,15 @@ class Comparison {
     });
   }
 
+  static RunEnding ending_of(const Run& run, std::uint32_t node) {
+    return run.plan->node_spec(node).finally ? run.finally_ending : run.ending;
+  }
+
   // Nodes that tasks are still to be made for.
   static std::set<std::uint32_t> to_expand(const Run& run) {
     std::set<std::uint32_t> nodes(run.expanding.begin(), run.expanding.end());
     std::erase_if(nodes, [&](std::uint32_t node) {
-      return run.ending != RunEnding::kNone || run.nodes[node].stopped ||
+      return ending_of(run, node) != RunEnding::kNone || run.nodes[node].stopped ||
              run.nodes[node].created == run.plan->tasks_of(node);
     });
     return nodes;
@@ -363,7 +376,7 @@ class Comparison {
           memory.nodes[n];
       const NodeRun& b = reloaded.nodes[n];
       about_ = {"node", {}, &memory, n};
-      const bool goes_on = memory.ending == RunEnding::kNone;
+      const bool goes_on = ending_of(memory, n) == RunEnding::kNone;
       const bool maps = memory.plan->node_spec(n).map.has_value();
       same("phase", begun(phase), begun(b.phase));
       if (phase == NodePhase::kDone && goes_on) same("outcome", outcome, b.outcome);
@@ -435,8 +448,11 @@ class Comparison {
   // Left out: waiting_since, order and place (its turn begins anew), keep_away (judged anew by who
   // is there to take it). A worker that was forgotten and came back is known again by its name.
   void compare(const Queued& a, const Queued& b) {
-    const auto& [ready_at, waiting_since, order, recovery, last_worker, keep_away, place] = a;
-    same("ready_at", ready_at, b.ready_at);
+    const auto& [ready_at, waiting_since, order, recovery, last_worker, keep_away, place, due] = a;
+    const bool waits = place == Queued::Place::kWait;
+    same("a wait", waits, b.place == Queued::Place::kWait);
+    if (!waits) same("ready_at", ready_at, b.ready_at);  // a wait begins by its due time alone
+    same("due", due, b.due);
     same("recovery", recovery, b.recovery);
     const std::string last = name_of(a_, last_worker);
     if (!last.empty()) same("last_worker", last, name_of(b_, b.last_worker));

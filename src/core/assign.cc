@@ -45,7 +45,8 @@ std::optional<TaskIx> pick(Context& cx, ClassIx cls, WorkerIx worker) {
 bool put_aside(Context& cx, TaskIx ix) {
   Task const& task = cx.task(ix);
   Run& run = cx.run_of(task);
-  if (run.ending != RunEnding::kNone && !planted(PlantedBug::kCancelIgnoredAfterRequeue)) {
+  if (ending_of(run, task.node) != RunEnding::kNone &&
+      !planted(PlantedBug::kCancelIgnoredAfterRequeue)) {
     cancel_task(cx, ix);
     return true;
   }

@@ -255,7 +255,7 @@ bool is_unwanted(Context& cx, const Task& task) {
   if (planted(PlantedBug::kCancelIgnoredAfterRequeue)) return false;
   const Grant* grant = task.grant();
   return (grant != nullptr && grant->stop == StopReason::kCancel) ||
-         cx.run_of(task).ending != RunEnding::kNone;
+         ending_of(cx.run_of(task), task.node) != RunEnding::kNone;
 }
 
 const RetryPolicy& retry_policy(const Policy& policy, const NodeSpec& spec) {
@@ -321,7 +321,6 @@ void die_undecided(Context& cx, TaskIx ix, DeathReason reason, std::string messa
 }
 
 void die_in_queue(Context& cx, TaskIx ix, DeathReason reason, std::string message) {
-  REACHED("core: task expired while it waited for one worker");
   cx.task(ix).notes_for_writing().error = message;
   unplace_task(cx, ix);
   die(cx, ix, reason, std::move(message));

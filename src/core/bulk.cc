@@ -24,9 +24,7 @@ void expand(Context& cx, RunIx run_ix, std::uint32_t index, std::uint32_t& budge
   while (node.created < tasks && budget > 0) {
     --budget;
     const TaskIx ix = make_task(cx, run_ix, index, first + node.created);
-    Queued queued;
-    queued.ready_at = cx.judged;
-    move_task(cx, ix, TaskEvent::kNeedsMet, queued);
+    move_task(cx, ix, TaskEvent::kNeedsMet, newly_queued(cx, cx.spec_of(cx.task(ix))));
     place_task(cx, ix, Turn::kBehind);
   }
 }
@@ -36,7 +34,7 @@ void expand_slice(Context& cx, RunIx ix, std::uint32_t& budget) {
   while (!run.expanding.empty() && budget > 0) {
     const std::uint32_t index = run.expanding.front();
     const NodeRun& node = run.nodes[index];
-    const bool barred = node.stopped || run.ending != RunEnding::kNone;
+    const bool barred = node.stopped || ending_of(run, index) != RunEnding::kNone;
     if (!barred) expand(cx, ix, index, budget);
     if (!barred && node.created < run.plan->tasks_of(index)) return;
     run.expanding.pop_front();
@@ -74,7 +72,7 @@ void sweep_task(Context& cx, RunIx run_ix, TaskIx ix) {
   Run& run = cx.run(run_ix);
   Task& task = cx.task(ix);
   const bool map_stopped = run.nodes[task.node].stopped;
-  if (run.ending != RunEnding::kNone) return cancel_task(cx, ix);
+  if (ending_of(run, task.node) != RunEnding::kNone) return cancel_task(cx, ix);
   if (task.state() == TaskState::kSkipped) return map_stopped ? void() : unskip_item(cx, ix);
   auto* queued = std::get_if<Queued>(&task.phase);
   if (queued == nullptr) return;

@@ -14,6 +14,7 @@
 #include "model/event.h"
 #include "model/ids.h"
 #include "model/rows.h"
+#include "model/states.h"
 #include "model/sync.h"
 
 namespace vortex::core {
@@ -173,6 +174,25 @@ struct CancelTask {
   RequestId request;
   TaskId task;
 };
+// Tells a run something: a wait for a signal of this name takes it, now or when it begins.
+struct SignalRun {
+  RequestId request;
+  RunId run;
+  std::string name;
+  std::string data = {};             // a JSON object, which becomes the outputs of the wait
+  std::string idempotency_key = {};  // empty: none
+  std::string sent_by = {};          // name of the token; empty: none was needed
+};
+// Answers the approval that a task asks for.
+struct AnswerApproval {
+  RequestId request;
+  TaskId task;
+  bool approved = true;
+  Role role = Role::kAdmin;  // of who answers
+  std::string sent_by = {};  // name of the token; empty: none was needed
+  std::string comment = {};  // of a rejection: why
+  std::string outputs = {};  // of the task when it is approved: a JSON object
+};
 // Runs a failed task again, and what was skipped because of it. A run that has left memory is
 // refused as kRunNotLive; the caller then sends the command again with the run's image, read from
 // the store by the one thread that writes it, with nothing stepped in between.
@@ -250,9 +270,9 @@ struct Tick {
 using Command =
     std::variant<RegisterWorker, Sync, ConnectionLost, ProbeResult, WorkerExited, Unsent,
                  DrainWorker, CordonWorker, ResetWorker, SubmitRun, CancelRun, PauseRun, CancelTask,
-                 RetryTask, RedriveDeadLetter, DiscardDeadLetter, PauseQueue, AcquireLease,
-                 RenewLease, ReleaseLease, CheckLease, CheckAttempt, TellLifecycle,
-                 RefuseCheckpoint, KeepCheckpoint, NoteSecrets, StoreHealth, SelfCheckResult,
-                 ForgetRun, DeleteWorker, NoteFindings, Tick>;
+                 SignalRun, AnswerApproval, RetryTask, RedriveDeadLetter, DiscardDeadLetter,
+                 PauseQueue, AcquireLease, RenewLease, ReleaseLease, CheckLease, CheckAttempt,
+                 TellLifecycle, RefuseCheckpoint, KeepCheckpoint, NoteSecrets, StoreHealth,
+                 SelfCheckResult, ForgetRun, DeleteWorker, NoteFindings, Tick>;
 
 }  // namespace vortex::core

@@ -26,7 +26,9 @@ TaskEnd end_of(const Run& run, std::uint32_t node) {
 }
 
 ConditionFacts facts_of(const Run& run) {
-  return {run.reads, [&run](std::uint32_t node) { return end_of(run, node); }};
+  const std::string result(to_text(result_of(run)));
+  return {run.reads, [&run](std::uint32_t node) { return end_of(run, node); },
+          ReadValue({Value::Kind::kText, result})};
 }
 
 struct Wanted {

@@ -102,7 +102,7 @@ void Context::write_task(TaskIx ix) {
     row.percent = running->percent;
   }
   if (const auto* queued = std::get_if<Queued>(&t.phase)) {
-    row.ready_at = state.clock.term_time(queued->ready_at);
+    row.ready_at = spec_of(t).wait ? queued->due : state.clock.term_time(queued->ready_at);
     row.recovery = queued->recovery;
     if (queued->last_worker.valid()) row.previous_worker = worker(queued->last_worker).info->id;
   }
@@ -135,6 +135,7 @@ void Context::write_run(RunIx ix) {
   row.stopped = r.stopped_maps;
   row.made = r.made;
   row.late = late_counts(*r.plan);
+  row.finally_ending = r.finally_ending;
 }
 
 void Context::write_worker(WorkerIx ix) {

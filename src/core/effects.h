@@ -34,10 +34,13 @@ enum class RefusalKind : std::uint8_t {
   kLeaseNotHeld,
   kLeaseTaken,
   kMalformed,
-  kOverQuota,     // live runs take up all that is allowed
-  kNoSession,     // the secret of the worker's life did not come with it
-  kWrongSession,  // another one came with it
-  kWorkerTaken,   // somebody else's life of this worker is present
+  kOverQuota,      // live runs take up all that is allowed
+  kNoSession,      // the secret of the worker's life did not come with it
+  kWrongSession,   // another one came with it
+  kWorkerTaken,    // somebody else's life of this worker is present
+  kUnknownSignal,  // no wait of that run has this name
+  kNotAllowed,     // the approval is not for this role to answer
+  kTooManySignals,
 };
 
 struct Refusal {
@@ -61,13 +64,18 @@ struct Registered {
   Incarnation incarnation = {};  // of the life that has begun
   bool repeated = false;         // it had begun before, and keeps its secret
 };
+// A signal or an answer, as the commit of this step keeps it.
+struct SignalKept {
+  SignalRow row;
+  bool existed = false;  // it was there already: said once more
+};
 struct LeaseGranted {
   Epoch epoch;
   Instant expires_at;
 };
 
-using ReplyBody =
-    std::variant<Done, Refusal, RunAccepted, Registered, SyncReply, SyncRefusal, LeaseGranted>;
+using ReplyBody = std::variant<Done, Refusal, RunAccepted, Registered, SyncReply, SyncRefusal,
+                               LeaseGranted, SignalKept>;
 
 struct Reply {
   RequestId request;

@@ -49,6 +49,11 @@ Explanation why_waiting(const Run& run, std::uint32_t index) {
                    {"level " + std::to_string(run.plan->nodes[index].level) + ", " +
                     count_text(run.levels_passed, "level") + " complete"});
   }
+  if (is_last(run, index) && run.ordinary_open > 0) {
+    return because(WaitReason::kOthersOpen, "all tasks outside of 'finally' end",
+                   {"it is in 'finally'; " + count_text(run.ordinary_open, "task") +
+                    " of the others not ended (maps count once)"});
+  }
   std::vector<std::string> details = how_needs_stand(run, index);
   for (std::string& open : condition_waits_for(run, index)) details.push_back(std::move(open));
   for (std::string& open : map_waits_for(run, index)) details.push_back(std::move(open));
@@ -133,7 +138,9 @@ Explanation explain(State& state, TaskId id, Instant now) {
     const bool told = task.state() == TaskState::kSkipped;  // why_skipped says it
     if (!told && task.notes && !task.notes->error.empty()) out.details.push_back(task.notes->error);
   }
-  if (run.ending != RunEnding::kNone) out.details.emplace_back("its run is being cancelled");
+  if (ending_of(run, task.node) != RunEnding::kNone) {
+    out.details.emplace_back("its run is being cancelled");
+  }
   out.state = task.state();
   return out;
 }
@@ -158,7 +165,11 @@ std::string_view to_text(WaitReason reason) {
                                          "behind_others",
                                          "not_started_yet",
                                          "running",
-                                         "stopping"};
+                                         "stopping",
+                                         "waits_for_time",
+                                         "waits_for_signal",
+                                         "waits_for_approval",
+                                         "others_open"};
   return kTexts[static_cast<std::size_t>(reason)];
 }
 
@@ -195,7 +206,7 @@ std::vector<Standstill> standstills_of(Context& cx, const Run& run) {
     if (queued == nullptr) continue;
     const ClassIx cls = run.nodes[task.node].cls;
     const auto same = [&](const Kind& kind) {
-      return kind.cls == cls && kind.place == queued->place;
+      return kind.cls == cls && kind.place == queued->place && kind.place != Queued::Place::kWait;
     };
     auto kind = std::ranges::find_if(kinds, same);
     if (kind == kinds.end() && kinds.size() == kStandstillsMax) continue;
@@ -232,6 +243,19 @@ std::vector<Standstill> standstills(State& state, std::optional<RunId> id, Insta
     out = standstills_of(cx, state.runs[run]);
   }
   std::ranges::stable_sort(out, std::greater{}, &Standstill::tasks);
+  return out;
+}
+
+std::vector<OpenApproval> open_approvals(const State& state, std::size_t most) {
+  std::vector<OpenApproval> out;
+  for (const TaskId& id : state.approvals) {
+    if (out.size() == most) break;
+    const Run& run = state.runs[state.runs.find(id.run)];
+    const Task& task = state.tasks[run.tasks[id.index]];
+    const NodeSpec& spec = run.plan->node_spec(task.node);
+    const Instant due = std::get<Queued>(task.phase).due;
+    out.push_back({id, spec.name, run.plan->spec.name, spec.wait->text, spec.wait->by, due});
+  }
   return out;
 }
 

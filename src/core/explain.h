@@ -40,6 +40,10 @@ enum class WaitReason : std::uint8_t {
   kNotStartedYet,  // handed to a worker
   kRunning,
   kStopping,
+  kWaitsForTime,
+  kWaitsForSignal,
+  kWaitsForApproval,
+  kOthersOpen,  // in `finally`: the other tasks have not ended
 };
 
 // One of the things that keep a task from running.
@@ -82,6 +86,18 @@ struct Standstill {
 // What does not move by itself, the most tasks first: of one run, or with no run of all queues.
 // Looks at a bounded number of tasks, so it may be asked often.
 std::vector<Standstill> standstills(State& state, std::optional<RunId> run, Instant now);
+
+// An approval that nobody has answered yet.
+struct OpenApproval {
+  TaskId task;
+  std::string name;  // of the task
+  std::string dag;
+  std::string question;
+  std::vector<Role> by;  // who may answer, besides admins
+  Instant due = kNever;  // when it times out
+};
+// By run and task; at most so many.
+std::vector<OpenApproval> open_approvals(const State& state, std::size_t most);
 
 // How much waits in each queue and how much of it is on workers, from memory: no scan over tasks.
 // Costs one look per class of requirements and per held task; changes nothing.

@@ -48,6 +48,13 @@ void restore_machines(Context& cx, const std::vector<MachineRow>& rows) {
   }
 }
 
+// Its time goes on as it was promised, however long nobody was there.
+Queued restored_wait(Context& cx, const TaskRow& row, const NodeSpec& spec) {
+  Queued queued = newly_queued(cx, spec);
+  if (!planted(PlantedBug::kWaitBeginsAnew)) queued.due = row.ready_at;
+  return queued;
+}
+
 Phase phase_from(Context& cx, const TaskRow& row, const NodeSpec& spec, WorkerIx worker) {
   Grant grant;
   grant.worker = worker;
@@ -59,6 +66,7 @@ Phase phase_from(Context& cx, const TaskRow& row, const NodeSpec& spec, WorkerIx
     case TaskState::kWaiting:
       return Waiting{};
     case TaskState::kQueued: {
+      if (spec.wait) return restored_wait(cx, row, spec);
       Queued queued;
       queued.ready_at = cx.state.clock.judged(row.ready_at);
       queued.recovery = row.recovery;
@@ -154,6 +162,14 @@ void restore_places(Context& cx, const Run& run) {
     const WorkerIx last = queued->last_worker;
     queued->keep_away = last.valid() && another_could_take(cx, cx.task(ix), last);
     place_task(cx, ix, Turn::kBehind);
+  }
+}
+
+void restore_signals(Context& cx, Run& run, const RunImage& image) {
+  for (const SignalRow& signal : image.signals) {
+    if (planted(PlantedBug::kSignalLostAtReload) && !signal.taken_by) continue;
+    run.signals.push_back(signal);
+    book_reads(cx.state, run, signal.data.size());
   }
 }
 
@@ -274,6 +290,7 @@ RunIx restore_run(Context& cx, const RunImage& image) {
   book_run(cx.state, run);
   read_params(cx.state, run);
   run.ending = row.ending;
+  run.finally_ending = row.finally_ending;
   run.paused = row.paused;
   run.created_at = row.created_at;
   run.levels_known = row.levels_passed;
@@ -290,6 +307,7 @@ RunIx restore_run(Context& cx, const RunImage& image) {
     if (data.outputs && completed) read_outputs(cx.state, run, task.node, *data.outputs);
   }
   give_items(cx, ix);
+  restore_signals(cx, run, image);
   restore_places(cx, run);
   run.stopped_maps = row.stopped;
   for (const std::uint32_t node : row.stopped) run.nodes[node].stopped = true;
@@ -303,7 +321,8 @@ RunIx restore_run(Context& cx, const RunImage& image) {
     }
   }
   derive_levels(cx, ix, row.levels_passed);
-  if (run.ending != RunEnding::kNone) begin_sweep(cx, ix);
+  const bool ending = run.ending != RunEnding::kNone || run.finally_ending != RunEnding::kNone;
+  if (ending) begin_sweep(cx, ix);
   // A finished run that is revived has no limit any more: its time was up long ago.
   if (row.state == RunState::kRunning && row.timeout_at != kNever) {
     run.timeout_at = cx.state.clock.judged(row.timeout_at);

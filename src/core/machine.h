@@ -139,6 +139,40 @@ bool level_is_open(const Run& run, std::uint32_t level);
 // A node of this level is done: passes as many levels as are complete and opens the gate for them.
 void on_level_progress(Context& cx, RunIx run, std::uint32_t level);
 
+// `finally`: nodes that start when all others have ended, however they did, and once each.
+//
+// Which part of its life a run is in follows from the states of its tasks: nothing else says it.
+// A cancel or timeout of the run ends the others; these have an ending of their own, which a cancel
+// or their own time limit brings once they may run.
+
+inline bool is_last(const Run& run, std::uint32_t node) {
+  return run.plan->node_spec(node).finally;
+}
+// Why nothing more of this node is started.
+inline RunEnding ending_of(const Run& run, std::uint32_t node) {
+  return is_last(run, node) ? run.finally_ending : run.ending;
+}
+// All other nodes have ended.
+inline bool in_finally(const Run& run) { return run.ordinary_open == 0 && run.nodes_open > 0; }
+// How the run ended, by all but its `finally` tasks.
+RunResult result_of(const Run& run);
+
+// Waits: tasks without a command. Queued from when their needs are met, in no list of workers, and
+// over when their time is up, their signal comes or their question is answered.
+//
+// What they wait for is a due time in their row, by true time, and what the run was told: each
+// signal and answer is a row of its own, taken by one wait, in the order of arrival.
+
+// A task that starts to be Queued now; of a wait: with its due time.
+Queued newly_queued(const Context& cx, const NodeSpec& spec);
+// The task is Queued and nowhere: it waits, or is over at once.
+void place_wait(Context& cx, TaskIx ix);
+// The task waits no more; nothing for all others.
+void forget_wait(Context& cx, TaskIx ix);
+void on_wait_due(Context& cx, TaskIx ix);
+void on_signal_run(Context& cx, const SignalRun& command);
+void on_answer_approval(Context& cx, const AnswerApproval& command);
+
 // Where a Queued task stands: ready for workers, parked by a limit or a pause, or in backoff.
 //
 // `in_play` of a node counts tasks that are ready or held, and never passes max_parallel: the rest

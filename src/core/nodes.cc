@@ -13,8 +13,8 @@ namespace vortex::core {
 namespace {
 
 // No further task of this node will be made.
-bool closed_to_new(const Run& run, const NodeRun& node) {
-  return run.ending != RunEnding::kNone || node.stopped;
+bool closed_to_new(const Run& run, std::uint32_t index) {
+  return ending_of(run, index) != RunEnding::kNone || run.nodes[index].stopped;
 }
 
 NodeOutcome outcome_of(const Run& run, std::uint32_t index) {
@@ -24,7 +24,7 @@ NodeOutcome outcome_of(const Run& run, std::uint32_t index) {
   const std::uint32_t tolerated = map ? map->max_failures.value_or(0) : 0;
   // A map whose condition could not be evaluated stopped at its first item.
   if (node.failed > tolerated || (node.stopped && node.failed > 0)) return NodeOutcome::kFailed;
-  if (node.cancelled > 0 || run.ending != RunEnding::kNone) {
+  if (node.cancelled > 0 || ending_of(run, index) != RunEnding::kNone) {
     // Cancelled, unless everything had already come to its end by itself.
     if (node.cancelled > 0 || unmade) return NodeOutcome::kCancelled;
   }
@@ -104,10 +104,30 @@ void start_node(Context& cx, RunIx run_ix, std::uint32_t index) {
   const TaskIx ix = first_task_of(run, index);
   const bool is_map = run.plan->node_spec(index).map.has_value();
   if (is_map || !ix.valid()) return begin_expanding(cx, run_ix, index);
-  Queued queued;
-  queued.ready_at = cx.judged;
-  move_task(cx, ix, TaskEvent::kNeedsMet, queued);
+  move_task(cx, ix, TaskEvent::kNeedsMet, newly_queued(cx, run.plan->node_spec(index)));
   place_task(cx, ix, Turn::kBehind);
+}
+
+// Everything else has ended. After a load these were considered before, or are by the load itself.
+void begin_finally(Context& cx, RunIx run_ix) {
+  Run& run = cx.run(run_ix);
+  if (planted(PlantedBug::kFinallySkippedAfterCancel) && run.ending != RunEnding::kNone) {
+    run.finally_ending = run.ending;
+    return begin_sweep(cx, run_ix);
+  }
+  if (!cx.restoring) {
+    // Nobody could resume it any more.
+    if (run.ending != RunEnding::kNone && run.paused) {
+      run.paused = false;
+      cx.event(EventKind::kRunResumed, {.worker = {}, .task = {}, .run = run_ix});
+    }
+    run.timeout_at = cx.judged + run.plan->spec.finally_timeout.value_or(kFinallyTimeout);
+    cx.state.timers.set({TimerKind::kRun, run_ix.value}, run.timeout_at);
+    cx.touch(run_ix);
+    cx.event(EventKind::kFinallyStarted, {.worker = {}, .task = {}, .run = run_ix},
+             {{"result", std::string(to_text(result_of(run)))}});
+  }
+  for (const std::uint32_t node : run.plan->finally) consider_node(cx, run_ix, node);
 }
 
 void on_node_ended(Context& cx, RunIx run_ix, std::uint32_t index) {
@@ -118,8 +138,10 @@ void on_node_ended(Context& cx, RunIx run_ix, std::uint32_t index) {
   node.phase = NodePhase::kDone;
   node.outcome = outcome_of(run, index);
   const NodeOutcome counted = counted_as(run.plan->node_spec(index), node.outcome);
-  if (spoils_run(counted)) run.any_failed = true;
+  const bool last = is_last(run, index);
+  if (spoils_run(counted)) (last ? run.finally_failed : run.any_failed) = true;
   --run.nodes_open;
+  if (!last) --run.ordinary_open;
   for (const std::uint32_t later : run.plan->nodes[index].needed_by) {
     count_need(run.nodes[later], counted);
     consider_node(cx, run_ix, later);
@@ -128,12 +150,16 @@ void on_node_ended(Context& cx, RunIx run_ix, std::uint32_t index) {
     consider_node(cx, run_ix, reader);
   }
   on_level_progress(cx, run_ix, run.plan->nodes[index].level);
+  if (!last && in_finally(run)) begin_finally(cx, run_ix);
   if (run.nodes_open == 0) cx.runs_ended.push_back(run_ix);
 }
 
 RunState state_at_end(const Run& run) {
-  if (run.ending == RunEnding::kCancelled) return RunState::kCancelled;
-  if (run.ending == RunEnding::kTimedOut || run.any_failed) return RunState::kFailed;
+  if (run.ending == RunEnding::kCancelled || run.finally_ending == RunEnding::kCancelled) {
+    return RunState::kCancelled;
+  }
+  const bool timed_out = run.ending == RunEnding::kTimedOut;
+  if (timed_out || run.any_failed || run.finally_failed) return RunState::kFailed;
   return RunState::kCompleted;
 }
 
@@ -147,6 +173,12 @@ void on_run_ended(Context& cx, RunIx ix) {
 }
 
 }  // namespace
+
+RunResult result_of(const Run& run) {
+  if (run.ending == RunEnding::kCancelled) return RunResult::kCancelled;
+  if (run.ending == RunEnding::kTimedOut) return RunResult::kTimedOut;
+  return run.any_failed ? RunResult::kFailed : RunResult::kCompleted;
+}
 
 RuleSays judge_rule(TriggerRule rule, std::uint32_t needs, const NodeRun& node) {
   const bool all_done = node.needs_done == needs;
@@ -183,7 +215,9 @@ RuleSays judge_rule(TriggerRule rule, std::uint32_t needs, const NodeRun& node) 
 void consider_node(Context& cx, RunIx run_ix, std::uint32_t index) {
   Run& run = cx.run(run_ix);
   NodeRun& node = run.nodes[index];
-  if (node.phase != NodePhase::kPending || node.stopped || run.ending != RunEnding::kNone) return;
+  if (node.phase != NodePhase::kPending || closed_to_new(run, index)) return;
+  const bool early = is_last(run, index) && run.ordinary_open > 0;
+  if (early && !(planted(PlantedBug::kFinallyStartsEarly) && run.ordinary_open == 1)) return;
   switch (judge_node(run, index)) {
     case RuleSays::kWait:
       return;
@@ -205,6 +239,7 @@ void consider_node(Context& cx, RunIx run_ix, std::uint32_t index) {
 void finish_task(Context& cx, TaskIx ix, TaskEvent event, TaskState outcome) {
   Task const& task = cx.task(ix);
   cx.state.timers.clear({TimerKind::kTask, ix.value});
+  forget_wait(cx, ix);
   Final end{outcome, task.last_worker()};
   if (const auto* running = std::get_if<Running>(&task.phase)) {
     end.started = running->started;
@@ -235,7 +270,7 @@ void check_map_failures(Context& cx, RunIx run_ix, std::uint32_t index) {
 void check_node_ended(Context& cx, RunIx run_ix, std::uint32_t index) {
   const Run& run = cx.run(run_ix);
   const NodeRun& node = run.nodes[index];
-  const bool closed = closed_to_new(run, node);
+  const bool closed = closed_to_new(run, index);
   const bool made = run.plan->is_counted(index) && node.created == run.plan->tasks_of(index);
   const bool complete = made || closed;
   if (!complete || node.finals != node.created) return;

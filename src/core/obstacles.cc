@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/machine.h"
+#include "model/check.h"
 
 namespace vortex::core {
 namespace {
@@ -389,7 +390,59 @@ bool has_way_on(Context& cx, ClassIx cls) {
   return false;
 }
 
+namespace {
+
+std::string roles_text(const std::vector<Role>& roles) {
+  std::string out;
+  for (const Role role : roles) out += (out.empty() ? "" : " or ") + std::string(to_text(role));
+  return out;
+}
+
+Explanation why_wait(Context& cx, const Task& task, const Queued& queued) {
+  const NodeSpec& spec = cx.spec_of(task);
+  const WaitSpec& wait = *spec.wait;
+  const std::string run = to_text(cx.run_of(task).id);
+  const std::string limit =
+      wait.timeout ? "times out after " + short_text(*wait.timeout) : std::string();
+  std::optional<Instant> until;
+  if (queued.due != kNever) until = queued.due;
+  Obstacles found;
+  switch (wait.kind) {
+    case WaitKind::kFor:
+    case WaitKind::kUntil:
+      found.add({WaitReason::kWaitsForTime,
+                 false,
+                 wait.kind == WaitKind::kFor ? "waits for " + short_text(wait.length)
+                                             : "waits until " + wait.until.text,
+                 {}},
+                "its time is up", until);
+      break;
+    case WaitKind::kSignal:
+      found.add(
+          {WaitReason::kWaitsForSignal, true,
+           "waits for signal " + quoted(wait.text) + (limit.empty() ? "" : " (" + limit + ")"),
+           "vortex runs signal " + run + " " + wait.text},
+          until ? "the signal comes, or it times out" : "the signal comes", until);
+      break;
+    case WaitKind::kApproval:
+      found.add({WaitReason::kWaitsForApproval, true,
+                 "waits for approval \"" + wait.text + "\" (by " + roles_text(wait.by) +
+                     (limit.empty() ? "" : "; " + limit) + ")",
+                 "vortex runs approve " + run + "/" + spec.name},
+                until ? "somebody approves or rejects it, or it times out"
+                      : "somebody approves or rejects it",
+                until);
+      break;
+  }
+  Explanation out = std::move(found).explanation();
+  for (const Obstacle& obstacle : out.obstacles) out.details.push_back(obstacle.what);
+  return out;
+}
+
+}  // namespace
+
 Explanation why_queued(Context& cx, const Task& task, const Queued& queued) {
+  if (cx.spec_of(task).wait) return why_wait(cx, task, queued);
   const Run& run = cx.run_of(task);
   const ClassIx cls = run.nodes[task.node].cls;
   const Requirements& need = cx.state.ready[cls].requirements;

@@ -12,12 +12,19 @@
 namespace vortex::core {
 namespace {
 
+// Once everything else has ended, it is for the `finally` tasks.
 void end_run(Context& cx, RunIx ix, RunEnding why) {
   Run& run = cx.run(ix);
-  run.ending = why;
+  const bool last = in_finally(run);
+  RunEnding& ending = last ? run.finally_ending : run.ending;
+  if (ending != RunEnding::kNone) return;
+  if (last) REACHED("core: finally tasks stopped");
+  ending = why;
   cx.touch(ix);
   cx.event(EventKind::kRunCancelRequested, {.worker = {}, .task = {}, .run = ix},
-           {{"reason", std::string(why == RunEnding::kTimedOut ? "run timeout" : "cancel")}},
+           {{"reason", std::string(why != RunEnding::kTimedOut ? "cancel"
+                                   : last                      ? "finally timeout"
+                                                               : "run timeout")}},
            Severity::kWarning);
   begin_sweep(cx, ix);
 }
@@ -52,19 +59,19 @@ void cancel_task(Context& cx, TaskIx ix) {
 void on_cancel_run(Context& cx, const CancelRun& command) {
   const RunIx ix = cx.state.runs.find(command.run);
   if (!ix.valid()) return cx.refuse(command.request, absent_run(cx.state, command.run));
-  if (cx.run(ix).ending == RunEnding::kNone) end_run(cx, ix, RunEnding::kCancelled);
+  end_run(cx, ix, RunEnding::kCancelled);
   cx.reply(command.request, Done{});
 }
 
-void on_run_timer(Context& cx, RunIx ix) {
-  if (cx.run(ix).ending == RunEnding::kNone) end_run(cx, ix, RunEnding::kTimedOut);
-}
+void on_run_timer(Context& cx, RunIx ix) { end_run(cx, ix, RunEnding::kTimedOut); }
 
 void on_pause_run(Context& cx, const PauseRun& command) {
   const RunIx ix = cx.state.runs.find(command.run);
   if (!ix.valid()) return cx.refuse(command.request, absent_run(cx.state, command.run));
   Run& run = cx.run(ix);
-  if (run.ending != RunEnding::kNone) return cx.refuse(command.request, RefusalKind::kRunEnding);
+  if (run.ending != RunEnding::kNone || run.finally_ending != RunEnding::kNone) {
+    return cx.refuse(command.request, RefusalKind::kRunEnding);
+  }
   if (run.paused != command.paused) {
     run.paused = command.paused;
     cx.touch(ix);
@@ -96,6 +103,7 @@ void reopen_node(Run& run, std::uint32_t index) {
   NodeRun& node = run.nodes[index];
   const std::uint32_t level = run.plan->nodes[index].level;
   ++run.nodes_open;
+  if (!is_last(run, index)) ++run.ordinary_open;
   ++run.level_open[level];
   // What already runs on higher levels is not called back; what has not started waits again.
   run.levels_passed = std::min(run.levels_passed, level);
@@ -154,6 +162,8 @@ void unskip_below(Context& cx, Run& run, std::uint32_t from) {
     const PlanNode& plan = run.plan->nodes[index];
     for (const auto* list : {&plan.needed_by, &plan.readers}) {
       for (const std::uint32_t later : *list) {
+        // What comes last has had its turn: it is not decided on a second time.
+        if (is_last(run, later) != is_last(run, from)) continue;
         if (!is_skipped(run, later) || !has_hope(run, later)) continue;
         reopen_node(run, later);
         unskip_tasks(cx, run, later);
@@ -179,13 +189,28 @@ void judge_unmade_anew(Context& cx, RunIx ix) {
   for (const std::uint32_t index : unmade) consider_node(cx, ix, index);
 }
 
-bool still_failed(const Run& run) {
+// Which nodes spoil the run is seen anew.
+void judge_failures(Run& run) {
+  run.any_failed = false;
+  run.finally_failed = false;
   for (std::uint32_t i = 0; i < run.nodes.size(); ++i) {
     const NodeRun& node = run.nodes[i];
     const NodeOutcome counted = counted_as(run.plan->node_spec(i), node.outcome);
-    if (node.phase == NodePhase::kDone && spoils_run(counted)) return true;
+    if (node.phase != NodePhase::kDone || !spoils_run(counted)) continue;
+    (is_last(run, i) ? run.finally_failed : run.any_failed) = true;
   }
-  return false;
+}
+
+// Nodes of `finally` that were skipped before they had a task are decided on when the run ends
+// again: the rows do not say that they were.
+void reopen_unmade_finally(Run& run) {
+  for (const std::uint32_t index : run.plan->finally) {
+    NodeRun& node = run.nodes[index];
+    if (node.phase != NodePhase::kDone || node.created > 0) continue;
+    reopen_node(run, index);
+    node.phase = NodePhase::kPending;
+    node.stopped = false;
+  }
 }
 
 void close_letter(Context& cx, TaskId id, DeadLetterState state) {
@@ -218,14 +243,13 @@ void revive(Context& cx, TaskIx ix, EventKind why) {
   lift_stop(cx, task.run, task.node);
   if (was_done) unskip_below(cx, run, task.node);
   if (was_done) judge_unmade_anew(cx, task.run);
-  run.any_failed = still_failed(run);
+  if (!is_last(run, task.node)) reopen_unmade_finally(run);
+  judge_failures(run);
   close_letter(cx, cx.id_of(task), DeadLetterState::kRedriven);
   task.epoch = task.epoch.next();
   // Its attempts are numbered on: a number names one attempt for ever.
   task.counters = {.attempts = task.counters.attempts};
-  Queued queued;
-  queued.ready_at = cx.judged;
-  move_task(cx, ix, TaskEvent::kRevived, queued);
+  move_task(cx, ix, TaskEvent::kRevived, newly_queued(cx, cx.spec_of(task)));
   cx.touch(task.run);
   cx.event(why, {.worker = {}, .task = ix, .run = {}},
            {{"epoch", static_cast<std::int64_t>(task.epoch.value)}});
@@ -235,6 +259,8 @@ void revive(Context& cx, TaskIx ix, EventKind why) {
 constexpr const char* kOnlyFailed = "only a failed task can be retried";
 constexpr const char* kNoItems =
     "this task stands for a map that had no items to be made of; start a new run instead";
+constexpr const char* kLastRuns =
+    "the finally tasks of its run are running; retry it when the run has ended";
 
 // Whether the only task of the node is the one that failed because its map had no items.
 bool stands_for_map(const LateCounts& counts, std::uint32_t node) {
@@ -244,33 +270,46 @@ bool stands_for_map(const LateCounts& counts, std::uint32_t node) {
   return false;
 }
 
-struct Refused {
-  RefusalKind kind;
+struct NotRevivable {
+  RefusalKind kind = RefusalKind::kWrongState;
   const char* detail = "";
 };
 
-std::optional<Refused> refusal_of(Context& cx, TaskId id) {
+std::optional<NotRevivable> refusal_of(Context& cx, TaskId id) {
   const TaskIx ix = find_task(cx.state, id);
-  if (!ix.valid()) return Refused{RefusalKind::kUnknownTask};
-  const Task& task = cx.task(ix);
-  const Run& run = cx.run_of(task);
-  if (run.ending != RunEnding::kNone) return Refused{RefusalKind::kRunEnding};
-  if (task.state() != TaskState::kFailed) return Refused{RefusalKind::kWrongState, kOnlyFailed};
-  const LaidOut* map = run.plan->laid_out(task.node);
-  if (map != nullptr && map->failed) return Refused{RefusalKind::kWrongState, kNoItems};
+  if (!ix.valid()) return NotRevivable{RefusalKind::kUnknownTask};
+  const Run& run = cx.run_of(cx.task(ix));
+  const std::uint32_t node = cx.task(ix).node;
+  if (ending_of(run, node) != RunEnding::kNone || run.finally_ending != RunEnding::kNone) {
+    return NotRevivable{RefusalKind::kRunEnding};
+  }
+  if (cx.task(ix).state() != TaskState::kFailed) {
+    return NotRevivable{RefusalKind::kWrongState, kOnlyFailed};
+  }
+  const LaidOut* map = run.plan->laid_out(node);
+  if (map != nullptr && map->failed) return NotRevivable{RefusalKind::kWrongState, kNoItems};
+  if (in_finally(run) && !is_last(run, node)) {
+    return NotRevivable{RefusalKind::kWrongState, kLastRuns};
+  }
   return std::nullopt;
 }
 
-std::optional<Refused> refusal_of(const RunImage& image, TaskId id) {
+std::optional<NotRevivable> refusal_of(const RunImage& image, TaskId id) {
   const auto row = std::find_if(image.tasks.begin(), image.tasks.end(),
                                 [&](const TaskRow& task) { return task.id == id; });
   if (image.run.id != id.run || row == image.tasks.end()) {
-    return Refused{RefusalKind::kUnknownTask};
+    return NotRevivable{RefusalKind::kUnknownTask};
   }
-  if (image.run.ending != RunEnding::kNone) return Refused{RefusalKind::kRunEnding};
-  if (row->state != TaskState::kFailed) return Refused{RefusalKind::kWrongState, kOnlyFailed};
+  const bool last = image.run.plan->node_spec(row->node).finally;
+  const bool ended = !last && image.run.ending != RunEnding::kNone;
+  if (ended || image.run.finally_ending != RunEnding::kNone) {
+    return NotRevivable{RefusalKind::kRunEnding};
+  }
+  if (row->state != TaskState::kFailed) {
+    return NotRevivable{RefusalKind::kWrongState, kOnlyFailed};
+  }
   if (stands_for_map(image.run.late, row->node)) {
-    return Refused{RefusalKind::kWrongState, kNoItems};
+    return NotRevivable{RefusalKind::kWrongState, kNoItems};
   }
   return std::nullopt;
 }

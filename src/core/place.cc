@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/reached.h"
 #include "core/machine.h"
 
 namespace vortex::core {
@@ -52,6 +53,7 @@ void park(Context& cx, TaskList& list, TaskIx ix, Queued::Place place, Turn turn
 
 void place_task(Context& cx, TaskIx ix, Turn turn) {
   Task const& task = cx.task(ix);
+  if (cx.spec_of(task).wait) return place_wait(cx, ix);
   const Queued& queued = queued_of(cx, ix);
   if (queued.ready_at > cx.judged) {
     cx.state.timers.set(timer_of(ix), queued.ready_at);
@@ -77,6 +79,8 @@ void unplace_task(Context& cx, TaskIx ix) {
   switch (place) {
     case Queued::Place::kNowhere:
       return;
+    case Queued::Place::kWait:
+      return forget_wait(cx, ix);
     case Queued::Place::kNodeParked:
       return cx.state.tasks.unlink(node.parked, ix);
     case Queued::Place::kRunParked:
@@ -92,7 +96,8 @@ void leave_play(Context& cx, RunIx run_ix, std::uint32_t node_index) {
   NodeRun& node = run.nodes[node_index];
   --node.in_play;
   ++run.changes;
-  if (node.parked.empty() || run.paused || run.ending != RunEnding::kNone || node.stopped) return;
+  if (node.parked.empty() || run.paused || node.stopped) return;
+  if (ending_of(run, node_index) != RunEnding::kNone) return;
   const TaskIx next = node.parked.head;
   cx.state.tasks.unlink(node.parked, next);
   place_ready(cx, next, Turn::kBehind);
@@ -107,6 +112,7 @@ void on_queued_timer(Context& cx, TaskIx ix) {
   const bool pinned = !cx.spec_of(task).requirements.worker.empty();
   if (pinned && cx.judged >= queued.waiting_since + cx.state.policy.worker_queue_ttl) {
     const std::string& worker = cx.spec_of(task).requirements.worker.text;
+    REACHED("core: task expired while it waited for one worker");
     return die_in_queue(cx, ix, DeathReason::kWorkerQueueExpired,
                         "waited too long for worker '" + worker + "'");
   }

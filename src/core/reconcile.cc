@@ -169,6 +169,12 @@ class Check {
     const auto* queued = std::get_if<Queued>(&task.phase);
     const bool must = task.grant() || (queued && queued->place == Queued::Place::kNowhere);
     const bool has = state_.timers.at({TimerKind::kTask, ix.value}).has_value();
+    const bool promised = state_.promises.at({TimerKind::kTask, ix.value}).has_value();
+    const bool waits = queued && queued->place == Queued::Place::kWait && queued->due != kNever;
+    expect(promised == waits, [&] {
+      return to_text(run.id) + " task " + std::to_string(task.index) +
+             (waits ? ": a wait has no end" : ": no wait, but has an end of one");
+    });
     if ((has || !must) && (!has || !is_final(task.state()))) return;
     const auto named = [&](const char* what) {
       return to_text(run.id) + " task " + std::to_string(task.index) + ": " + what;
@@ -187,6 +193,7 @@ class Check {
   void judge_run(const Run& run, const std::vector<NodeCount>& counts) {
     std::vector<std::uint32_t> open(run.plan->levels, 0);
     std::uint32_t nodes_open = 0;
+    std::uint32_t ordinary_open = 0;
     TaskCounts made{};
     for (std::uint32_t i = 0; i < run.nodes.size(); ++i) {
       judge_node(run, i, counts[i]);
@@ -194,12 +201,15 @@ class Check {
         made[state] += counts[i].made[state];
       if (run.nodes[i].phase == NodePhase::kDone) continue;
       ++nodes_open;
+      if (!run.plan->node_spec(i).finally) ++ordinary_open;
       ++open[run.plan->nodes[i].level];
     }
     const auto expect_of = [&](bool holds, const char* what) {
       expect(holds, [&] { return to_text(run.id) + ": " + what; });
     };
     expect_of(nodes_open == run.nodes_open, "count of open nodes is wrong");
+    const bool parted = nodes_open != run.nodes_open || ordinary_open == run.ordinary_open;
+    expect_of(parted, "count of open nodes before finally is wrong");
     expect_of(made == run.made, "count of tasks by state is wrong");
     expect_of(open == run.level_open, "open nodes by level are wrong");
     for (std::uint32_t level = 0; level < run.levels_passed; ++level) {

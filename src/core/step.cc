@@ -21,7 +21,8 @@ void on_check_attempt(Context& cx, const CheckAttempt& command) {
   const Task& task = cx.task(ix);
   const Grant* grant = task.grant();
   const bool holds = grant != nullptr && task.epoch == command.attempt.epoch &&
-                     grant->stop == StopReason::kNone && cx.run_of(task).ending == RunEnding::kNone;
+                     grant->stop == StopReason::kNone &&
+                     ending_of(cx.run_of(task), task.node) == RunEnding::kNone;
   if (!holds) return cx.refuse(command.request, RefusalKind::kLeaseNotHeld);
   cx.reply(command.request, Done{});
 }
@@ -64,6 +65,7 @@ void fire(Context& cx, TimerKey key) {
 void on_tick(Context& cx) {
   if (planted(PlantedBug::kDeathAndRequeueApart)) finish_planted_split(cx);
   while (const auto key = cx.state.timers.pop_due(cx.judged)) fire(cx, *key);
+  while (const auto key = cx.state.promises.pop_due({cx.now.us})) on_wait_due(cx, {key->index});
 }
 
 class Handle {
@@ -83,6 +85,8 @@ class Handle {
   void operator()(const CancelRun& c) const { on_cancel_run(cx_, c); }
   void operator()(const PauseRun& c) const { on_pause_run(cx_, c); }
   void operator()(const CancelTask& c) const { on_cancel_task(cx_, c); }
+  void operator()(const SignalRun& c) const { on_signal_run(cx_, c); }
+  void operator()(const AnswerApproval& c) const { on_answer_approval(cx_, c); }
   void operator()(const RetryTask& c) const { on_retry_task(cx_, c); }
   void operator()(const RedriveDeadLetter& c) const { on_redrive(cx_, c); }
   void operator()(const DiscardDeadLetter& c) const { on_discard(cx_, c); }
@@ -124,7 +128,9 @@ Instant State::next_wake() const { return bulk.empty() ? next_due() : clock.last
 Instant State::next_due() const {
   if (!leftover.empty() || !ready.dirty.empty() || !offering.empty()) return clock.last_seen();
   const auto next = timers.next();
-  return next ? clock.term_time(*next) : kNever;
+  const auto promise = promises.next();
+  const Instant at = next ? clock.term_time(*next) : kNever;
+  return promise ? std::min(at, Instant{promise->us}) : at;
 }
 
 Effects step(State& state, const Command& command, Instant now) {

@@ -7,12 +7,12 @@
 #include "base/planted.h"
 #include "base/reached.h"
 #include "core/machine.h"
+#include "model/check.h"
 
 namespace vortex::core {
 
 namespace {
 
-constexpr std::size_t kKeyBytesMax = 256;
 constexpr std::size_t kParamsBytesMax = 1024 * 1024;
 
 std::expected<PlanPtr, DagError> plan_of(const SubmitRun& command, const DagLimits& limits) {
@@ -163,6 +163,7 @@ RunIx open_run(State& state, RunId id, PlanPtr plan) {
   run.lists.resize(run.plan->lists.size());
   run.level_open.resize(run.plan->levels, 0);
   run.nodes_open = static_cast<std::uint32_t>(run.nodes.size());
+  run.ordinary_open = run.nodes_open - static_cast<std::uint32_t>(run.plan->finally.size());
   for (std::uint32_t node = 0; node < run.nodes.size(); ++node) {
     run.nodes[node].cls = state.ready.use_class(run.plan->node_spec(node).requirements);
     ++run.level_open[run.plan->nodes[node].level];
@@ -188,10 +189,10 @@ void close_ended_runs(Context& cx) {
 }
 
 void on_submit(Context& cx, const SubmitRun& command) {
-  if (command.idempotency_key.size() > kKeyBytesMax) {
+  if (command.idempotency_key.size() > kIdempotencyKeyBytesMax) {
     return cx.refuse(
         command.request, RefusalKind::kMalformed,
-        "the idempotency key has more than " + std::to_string(kKeyBytesMax) + " bytes");
+        "the idempotency key has more than " + std::to_string(kIdempotencyKeyBytesMax) + " bytes");
   }
   if (command.params.size() > kParamsBytesMax) {
     return cx.refuse(command.request, RefusalKind::kMalformed,

@@ -169,7 +169,10 @@ Assignment make_assignment(Context& cx, const Task& task) {
   Assignment out;
   out.attempt = cx.attempt_of(task);
   out.number = task.counters.attempts;
-  out.work = PlannedWork{cx.run_of(task).plan, task.node, cx.run_of(task).request};
+  const Run& run = cx.run_of(task);
+  PlannedWork work{run.plan, task.node, run.request};
+  if (is_last(run, task.node)) work.run_result = result_of(run);
+  out.work = std::move(work);
   out.execution_timeout =
       cx.spec_of(task).execution_timeout.value_or(cx.state.policy.execution_timeout);
   if (task.notes) {

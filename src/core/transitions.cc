@@ -33,6 +33,8 @@ std::optional<TaskState> next_state(TaskState from, TaskEvent event) {
       return only_from(from == S::kFailed, S::kQueued);
     case TaskEvent::kUnskipped:
       return only_from(from == S::kSkipped, S::kWaiting);
+    case TaskEvent::kWaited:
+      return only_from(from == S::kQueued, S::kCompleted);
   }
   return std::nullopt;
 }
@@ -43,6 +45,8 @@ void move_task(Context& cx, TaskIx ix, TaskEvent event, Phase to) {
   const auto allowed = next_state(before, event);
   task.phase = to;
   VX_ASSERT(allowed && *allowed == task.state());
+  VX_ASSERT(event != TaskEvent::kWaited || cx.spec_of(task).wait);
+  VX_ASSERT(event != TaskEvent::kGranted || !cx.spec_of(task).wait);
   Run& run = cx.run_of(task);
   ++run.changes;
   --run.made[number_of(before)];

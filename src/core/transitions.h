@@ -9,11 +9,13 @@
 //      |            +--- 9 --- Failed       6 Waiting, Queued, Scheduled, Running -> Failed
 //      +--- 8 ---> Skipped --10--> Waiting  7 Waiting, Queued, Scheduled, Running -> Cancelled
 //                                           8 also from Queued, when a map stops early
+//                                          11 Queued -> Completed, only of a task that waits
 //
 //   1 needs met   2 granted to a worker   3 start reported   4 taken back   5 result accepted
 //   6 no try left, or a condition that cannot be evaluated (the only way from Waiting)
 //   7 cancelled   8 cannot or need not run
 //   9, 10 only by an operator's retry, which is logged
+//   11 its time is up, its signal came or its question was answered: no worker ever had it
 
 #include <cstdint>
 #include <optional>
@@ -35,8 +37,9 @@ enum class TaskEvent : std::uint8_t {
   kSkipped,
   kRevived,
   kUnskipped,
+  kWaited,
 };
-inline constexpr std::size_t kTaskEvents = 10;
+inline constexpr std::size_t kTaskEvents = 11;
 
 // Where the event leads from a state; none: there is no such edge.
 std::optional<TaskState> next_state(TaskState from, TaskEvent event);

@@ -84,6 +84,7 @@ void Batch::add_rows(RowBatch&& rows) {
   append(to.leases, rows.leases);
   append(to.queues, rows.queues);
   append(to.journals, rows.journals);
+  append(to.signals, rows.signals);
   if (rows.counters) to.counters = rows.counters;
 }
 
@@ -122,7 +123,7 @@ std::size_t Batch::rows() const {
   return r.runs.size() + r.tasks.size() + r.task_data.size() + r.attempts.size() +
          r.workers.size() + r.machines.size() + r.recoveries.size() + r.recovery_items.size() +
          r.dead_letters.size() + r.leases.size() + r.queues.size() + r.journals.size() +
-         r.workers_gone.size() + r.machines_gone.size() + r.leases_gone.size() +
+         r.signals.size() + r.workers_gone.size() + r.machines_gone.size() + r.leases_gone.size() +
          commit_.logs.size() + commit_.pieces.size() + commit_.tokens.size() +
          commit_.webhooks.size() + commit_.webhook_steps.size() + commit_.dags.size() +
          commit_.webhook_seals.size() + commit_.secrets.size() + commit_.rewraps.size() +

@@ -61,6 +61,7 @@ void Mirror::apply(const RowBatch& rows) {
   for (const JournalRow& row : rows.journals) {
     row.forgotten ? void(journals.erase(row.supervisor)) : void(journals[row.supervisor] = row);
   }
+  for (const SignalRow& row : rows.signals) signals[{row.run, row.number}] = row;
   if (rows.counters) counters = *rows.counters;
   expect_counts();
 }
@@ -101,6 +102,9 @@ RunImage Mirror::run_image(RunId run) const {
     const auto known = data.find(task.id);
     if (known != data.end()) image.data.push_back(known->second);
   }
+  for (const auto& [key, row] : signals) {
+    if (key.first == run) image.signals.push_back(row);
+  }
   return image;
 }
 
@@ -133,8 +137,9 @@ bool is_empty(const RowBatch& rows) {
   return rows.runs.empty() && rows.tasks.empty() && rows.task_data.empty() &&
          rows.attempts.empty() && rows.workers.empty() && rows.machines.empty() &&
          rows.recoveries.empty() && rows.recovery_items.empty() && rows.dead_letters.empty() &&
-         rows.leases.empty() && rows.queues.empty() && rows.journals.empty() && !rows.counters &&
-         rows.workers_gone.empty() && rows.machines_gone.empty() && rows.leases_gone.empty();
+         rows.leases.empty() && rows.queues.empty() && rows.journals.empty() &&
+         rows.signals.empty() && !rows.counters && rows.workers_gone.empty() &&
+         rows.machines_gone.empty() && rows.leases_gone.empty();
 }
 
 }  // namespace vortex::core

@@ -35,6 +35,7 @@ class Mirror {
   std::map<PartitionKey, PartitionLeaseRow> leases;
   std::map<std::string, QueueRow> queues;
   std::map<std::string, JournalRow> journals;
+  std::map<std::pair<RunId, std::uint32_t>, SignalRow> signals;
   CounterRow counters;
 
  private:

@@ -61,6 +61,7 @@ struct Run {
   std::shared_ptr<const RunRequest> request;
   RunState state = RunState::kRunning;
   RunEnding ending = RunEnding::kNone;
+  RunEnding finally_ending = RunEnding::kNone;  // the same for its `finally` tasks alone
   bool paused = false;
   bool dirty = false;
   Instant created_at;
@@ -71,16 +72,19 @@ struct Run {
   std::uint32_t levels_passed = 0;        // all nodes of the levels below this are done
   std::uint32_t levels_known = 0;         // levels below this were announced as complete
   std::uint32_t nodes_open = 0;
+  std::uint32_t ordinary_open = 0;          // of these, the ones that `finally` tasks wait for
   std::vector<std::uint32_t> gated;         // nodes in phase kGated
   std::vector<std::uint32_t> stopped_maps;  // at too many failures; not those skipped as a whole
   std::uint32_t held = 0;                   // tasks on workers
-  bool any_failed = false;
+  bool any_failed = false;                  // of the nodes that `finally` tasks wait for
+  bool finally_failed = false;              // of the others
   std::uint64_t changes = 0;     // grows with every change that a check in parts could trip over
   TaskCounts made{};             // tasks that have been made, by state
   std::vector<ReadValue> reads;  // what conditions read, by DagPlan::reads; missing: not known
   std::vector<ItemList> lists;   // by DagPlan::lists
   std::uint64_t reads_bytes = 0;
-  TaskList parked;  // ready tasks that wait for a resume
+  TaskList parked;                 // ready tasks that wait for a resume
+  std::vector<SignalRow> signals;  // what it was told from outside, by number
 
   // Bulk work, done in slices: nodes whose tasks are still being made, and the sweep over all
   // tasks after a cancel, pause or resume.

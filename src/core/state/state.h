@@ -90,6 +90,9 @@ struct State {
   WorkerTable workers;
   ReadyQueues ready;
   Timers timers;
+  // Ends of waits, which are promised to people: these count true time, whoever was away.
+  Timers promises;
+  std::set<TaskId> approvals;  // of tasks that wait for an answer
 
   std::map<MachineId, Machine> machines;
   std::vector<PartitionKey> partitions;  // by LeaseIx, for timers

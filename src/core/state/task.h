@@ -28,6 +28,7 @@ struct Queued {
     kReady,       // in the ready list of its class
     kNodeParked,  // its map is at its limit of parallel tasks
     kRunParked,   // its run is paused
+    kWait,        // it runs nothing: waits for a time, a signal or an answer
   };
   Judged ready_at;          // not before
   Judged waiting_since;     // when it became ready
@@ -36,6 +37,7 @@ struct Queued {
   WorkerIx last_worker;     // where its last attempt was
   bool keep_away = false;   // from last_worker, for a while, because another could take it
   Place place = Place::kNowhere;
+  Instant due = kNever;  // of a wait: when its time is up, in true time
 };
 
 // The right to run one attempt: a lease on the task, with the task's epoch as the fence.
