@@ -41,6 +41,7 @@ const std::vector<CopyTable>& copy_tables() {
       {"recovery_log", {"recovery_id"}},
       {"recovery_items", {"recovery_id", "task_key"}},
       {"dead_letters", {"task_key", "epoch"}},
+      {"run_signals", {"run_id", "number"}},
       {"partition_leases", {"topic", "partition_id"}},
       {"queues", {"name"}},
       {"supervisor_journals", {"supervisor"}},

@@ -209,6 +209,8 @@ class Reader {
   // Outputs of the completed ones that wrote any, by index. All of the span at once: keep it short.
   virtual Result<std::vector<TaskDataRow>> outputs(const TaskSpan& span) = 0;
   virtual Result<std::vector<AttemptRow>> attempts(TaskId id) = 0;  // oldest first, at most 1,000
+  // What the run was told from outside, in the order of arrival.
+  virtual Result<std::vector<SignalRow>> signals(RunId run) = 0;
   virtual Result<LogText> log(const LogRequest& request) = 0;
   virtual Result<CheckpointText> checkpoint(const CheckpointRequest& request) = 0;
   virtual Result<Page<WorkerView>> workers(const WorkerFilter& filter, const PageRequest& page) = 0;

@@ -251,6 +251,37 @@ TEST_P(StoreTest, PiecesOfACheckpointAreReadBackUntilANewerOneTakesItsPlace) {
   EXPECT_FALSE((*bed.reader()->task_data(task))->uploaded);
 }
 
+TEST_P(StoreTest, WhatARunWasToldComesBackInOrderAndGoesWithIt) {
+  DagSpec spec;
+  spec.name = "asks";
+  spec.nodes.emplace_back().name = "ok";
+  spec.nodes.back().wait = WaitSpec{.kind = WaitKind::kSignal, .text = "s"};
+  RunRow run = run_row(1, compile(spec, {}).value());
+  run.finally_ending = RunEnding::kTimedOut;
+  Commit made = commit();
+  add_run(made.rows, run);
+  SignalRow first{.run = {1}, .number = 1, .name = "s", .data = R"({"a":1})", .at = made.now};
+  first.idempotency_key = "k";
+  SignalRow second{.run = {1}, .number = 2, .kind = SignalKind::kRejected, .name = "ok"};
+  second.comment = "no";
+  second.sent_by = "ann";
+  second.taken_by = 7;
+  second.taken_epoch = {3};
+  made.rows.signals = {second, first};
+  put(made);
+  made = commit();
+  first.taken_by = 0;
+  first.taken_epoch = {1};
+  made.rows.signals = {first};
+  put(made);
+  const auto image = bed.writer().run_image({1});
+  ASSERT_TRUE(image && *image);
+  EXPECT_EQ((*image)->signals, (std::vector{first, second}));
+  EXPECT_EQ((*image)->run.finally_ending, RunEnding::kTimedOut);
+  EXPECT_EQ(*bed.reader()->signals({1}), (std::vector{first, second}));
+  EXPECT_TRUE(bed.reader()->signals({2})->empty());
+}
+
 TEST_P(StoreTest, JournalsOfSupervisorsAndLossesOfWorkersAreInTheImage) {
   Commit made = commit();
   made.rows.journals = {{"host/a", "j1", 5, made.now, false}, {"host/b", "j2", 9, made.now, false}};

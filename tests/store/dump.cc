@@ -83,6 +83,7 @@ std::string show(const QueueRow& row) { return show_record(row); }
 std::string show(const ControllerRow& row) { return show_record(row); }
 std::string show(const PartitionLeaseRow& row) { return show_record(row); }
 std::string show(const DeadLetterRow& row) { return show_record(row); }
+std::string show(const SignalRow& row) { return show_record(row); }
 std::string show(const CounterRow& row) { return show_record(row); }
 std::string show(const RecoveryItemRow& row) { return show_record(row); }
 std::string show(const TokenRow& row) { return show_record(row); }
@@ -133,7 +134,7 @@ std::string show(const Totals& totals) {
 }
 
 std::string show(const RunImage& image) {
-  return show(image.run) + "\n" + show(image.tasks) + show(image.data);
+  return show(image.run) + "\n" + show(image.tasks) + show(image.data) + show(image.signals);
 }
 
 std::string show(const StoreImage& image) {

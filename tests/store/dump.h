@@ -22,6 +22,7 @@ std::string show(const QueueRow& row);
 std::string show(const ControllerRow& row);
 std::string show(const PartitionLeaseRow& row);
 std::string show(const DeadLetterRow& row);
+std::string show(const SignalRow& row);
 std::string show(const CounterRow& row);
 std::string show(const KeyRow& row);
 std::string show(const RecoveryItemRow& row);

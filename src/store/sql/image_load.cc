@@ -60,6 +60,7 @@ ImageLoad::ImageLoad(Session& db, Known& known)
       tasks_(db.prepare("tasks_of_run")),
       checkpoints_(db.prepare("checkpoints_of_run")),
       outputs_(db.prepare("outputs_of_tasks")),
+      signals_(db.prepare("signals_of_run")),
       counters_(db.prepare("read_counters")),
       workers_(db.prepare("all_workers")),
       machines_(db.prepare("all_machines")),
@@ -225,7 +226,24 @@ Result<void> ImageLoad::fill(RunImage& image, std::uint64_t digest, Damaged& dam
     }
   }
   if (data.failed()) return std::unexpected(data.error());
+  if (auto done = fill_signals(image, damaged); !done) return done;
   return fill_outputs(image, damaged);
+}
+
+Result<void> ImageLoad::fill_signals(RunImage& image, Damaged& damaged) {
+  if (image.run.plan->asking.empty()) return {};
+  signals_.start().unsigned_number(image.run.id.value);
+  Rows rows(signals_);
+  while (rows.next()) {
+    image.signals.push_back(take_row<SignalRow>(rows));
+    if (const auto damage = rows.take_damage()) {
+      damaged.push_back(
+          named(*damage, fmt::format("{}/{}", to_text(image.run.id), image.signals.back().number),
+                image.run.id));
+    }
+  }
+  if (rows.failed()) return std::unexpected(rows.error());
+  return {};
 }
 
 // Neighbours are asked for together; those in a gap of a few tasks between them are left out.

@@ -37,6 +37,7 @@ class ImageLoad {
   Result<void> fill_plan(RunImage& image, std::uint64_t digest, Damaged& damaged);
   Result<void> fill_tasks(RunImage& image, Damaged& damaged);
   // Outputs of completed tasks that conditions read.
+  Result<void> fill_signals(RunImage& image, Damaged& damaged);
   Result<void> fill_outputs(RunImage& image, Damaged& damaged);
 
   Known& known_;
@@ -47,6 +48,7 @@ class ImageLoad {
   Statement& tasks_;
   Statement& checkpoints_;
   Statement& outputs_;
+  Statement& signals_;
   Statement& counters_;
   Statement& workers_;
   Statement& machines_;

@@ -299,6 +299,11 @@ Result<std::vector<TaskDataRow>> SqlReader::outputs(const TaskSpan& span) {
   return read_all<TaskDataRow>(sql_.outputs_of_tasks, take_row_of_task<TaskDataRow>);
 }
 
+Result<std::vector<SignalRow>> SqlReader::signals(RunId run) {
+  return read_all<SignalRow>(sql_.signals_of_run.start().unsigned_number(run.value),
+                             take_row<SignalRow>);
+}
+
 Result<std::vector<AttemptRow>> SqlReader::attempts(TaskId id) {
   const auto key = key_of(id);
   if (!key) return std::vector<AttemptRow>{};

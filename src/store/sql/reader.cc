@@ -17,6 +17,7 @@ ReaderStatements::ReaderStatements(Session& db)
       one_task(db.prepare("one_task")),
       one_task_data(db.prepare("one_task_data")),
       outputs_of_tasks(db.prepare("outputs_of_tasks")),
+      signals_of_run(db.prepare("signals_of_run")),
       stored_checkpoint_bytes(db.prepare("stored_checkpoint_bytes")),
       one_checkpoint_piece(db.prepare("one_checkpoint_piece")),
       attempts_of_task(db.prepare("attempts_of_task")),

@@ -45,6 +45,7 @@ struct ReaderStatements {
   Statement& one_task;
   Statement& one_task_data;
   Statement& outputs_of_tasks;
+  Statement& signals_of_run;
   Statement& stored_checkpoint_bytes;
   Statement& one_checkpoint_piece;
   Statement& attempts_of_task;
@@ -99,6 +100,7 @@ class SqlReader final : public Reader {
   Result<std::vector<RunId>> running(std::uint32_t limit) override;
   Result<std::optional<TaskDataRow>> task_data(TaskId id) override;
   Result<std::vector<TaskDataRow>> outputs(const TaskSpan& span) override;
+  Result<std::vector<SignalRow>> signals(RunId run) override;
   Result<std::vector<AttemptRow>> attempts(TaskId id) override;
   Result<LogText> log(const LogRequest& request) override;
   Result<CheckpointText> checkpoint(const CheckpointRequest& request) override;

@@ -22,7 +22,8 @@ RetentionRows::RetentionRows(Session& db, Known& known, RunRows& runs)
       sweep_audit_(db.prepare("sweep_audit")) {
   for (const std::string_view slice :
        {"sweep_log_chunks", "sweep_log_heads", "sweep_checkpoint_pieces", "sweep_attempts",
-        "sweep_task_data", "sweep_dead_letters", "sweep_recovery_items", "sweep_tasks"}) {
+        "sweep_task_data", "sweep_dead_letters", "sweep_recovery_items", "sweep_signals",
+        "sweep_tasks"}) {
     slices_.push_back(&db.prepare(slice));
   }
 }

@@ -24,7 +24,8 @@ RunRows::RunRows(Session& db, Known& known, PlanShelf& shelf, Packer& packer)
       delete_uses_(db.prepare("delete_uses_if_none")),
       write_dag_(db.prepare("write_dag")),
       delete_dag_(db.prepare("delete_dag")),
-      spare_(db.prepare("spare_run")) {}
+      spare_(db.prepare("spare_run")),
+      write_signal_(db.prepare("write_signal")) {}
 
 void RunRows::write(Transaction& tx, const Commit& commit) {
   new_runs_.clear();
@@ -34,6 +35,7 @@ void RunRows::write(Transaction& tx, const Commit& commit) {
   for (const auto& [digest, runs] : new_uses_) {
     tx.run(count_uses_.start().unsigned_number(digest).number(runs));
   }
+  for (const SignalRow& row : commit.rows.signals) tx.run(bind_row(write_signal_, row));
 }
 
 void RunRows::write_run(Transaction& tx, const RunRow& row) {

@@ -52,6 +52,7 @@ class RunRows {
   Statement& write_dag_;
   Statement& delete_dag_;
   Statement& spare_;
+  Statement& write_signal_;
 };
 
 // Writes what attempts print: every byte once, by its offset, and no more than the limits allow.

@@ -139,6 +139,16 @@ class MemoryReader final : public Reader {
     return row;
   }
 
+  Result<std::vector<SignalRow>> signals(RunId run) override {
+    const Lock lock(shared_.mutex);
+    std::vector<SignalRow> rows;
+    for (auto it = tables_.signals.lower_bound({run, 0});
+         it != tables_.signals.end() && it->first.first == run; ++it) {
+      rows.push_back(it->second);
+    }
+    return rows;
+  }
+
   Result<std::vector<AttemptRow>> attempts(TaskId id) override {
     const Lock lock(shared_.mutex);
     std::vector<AttemptRow> rows;

@@ -92,6 +92,7 @@ class Tables {
   std::map<Attempt, DeadLetterRow> dead_letters;
   std::map<PartitionKey, PartitionLeaseRow> leases;
   std::map<std::string, QueueRow> queues;
+  std::map<std::pair<RunId, std::uint32_t>, SignalRow> signals;
   std::map<std::string, JournalRow> journals;
   std::map<std::string, TokenRow> tokens;
   std::map<std::string, WebhookRow> webhooks;

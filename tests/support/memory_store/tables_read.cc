@@ -54,6 +54,11 @@ std::optional<RunImage> Tables::run_image(RunId run) const {
                           .outputs = std::nullopt,
                           .uploaded = data->second.uploaded});
   }
+  if (image.run.plan->asking.empty()) return image;
+  for (auto it = signals.lower_bound({run, 0}); it != signals.end() && it->first.first == run;
+       ++it) {
+    image.signals.push_back(it->second);
+  }
   return image;
 }
 
@@ -129,6 +134,7 @@ bool Tables::sweep(const Retention& keep, Instant now, std::uint32_t rows) {
     left -= remove_of_run(task_data, left, of_task);
     left -= remove_of_run(dead_letters, left, of_attempt);
     left -= remove_of_run(recovery_items, left, of_item);
+    left -= remove_of_run(signals, left, [run](const auto& key) { return key.first == run; });
     left -= remove_of_run(tasks, left, of_task);
     if (left > 0) doomed.erase(run);
   }

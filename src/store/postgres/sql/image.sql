@@ -39,6 +39,11 @@ WHERE d.task_key >= $1 AND d.task_key < $2 AND d.checkpoint IS NOT NULL
   AND t.state <> 'Completed'
 ORDER BY d.task_key;
 
+-- name: signals_of_run
+SELECT @columns:run_signals s@ FROM run_signals s WHERE s.run_id = $1
+  AND NOT EXISTS (SELECT 1 FROM doomed x WHERE x.run_id = s.run_id)
+ORDER BY s.number;
+
 -- What conditions read.
 -- name: outputs_of_tasks
 SELECT @columns:task_data d@, t.level

@@ -58,6 +58,11 @@ DELETE FROM recovery_items WHERE (recovery_id, task_key) IN
   (SELECT recovery_id, task_key FROM recovery_items WHERE task_key >= $1 AND task_key < $2
    LIMIT $3);
 
+-- name: sweep_signals
+DELETE FROM run_signals WHERE (run_id, number) IN
+  (SELECT run_id, number FROM run_signals WHERE run_id >= $1::bigint >> 24 AND run_id < $2::bigint >> 24
+   LIMIT $3);
+
 -- name: sweep_tasks
 DELETE FROM task_instances WHERE task_key IN
   (SELECT task_key FROM task_instances WHERE task_key >= $1 AND task_key < $2 LIMIT $3);

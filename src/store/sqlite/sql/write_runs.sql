@@ -34,3 +34,6 @@ DELETE FROM dag_uses WHERE digest = ?1 AND runs <= 0;
 
 -- name: delete_dag
 DELETE FROM dags WHERE name = ?1;
+
+-- name: write_signal
+@upsert:run_signals@;
