@@ -33,8 +33,10 @@ std::size_t offset_of(std::string_view text, Position at) {
 // "/tasks/resize/env/DIR" as "/defaults/env/DIR"; empty for everything else.
 std::string in_defaults(std::string_view pointer) {
   constexpr std::string_view kTasks = "/tasks/";
-  if (!pointer.starts_with(kTasks)) return {};
-  const std::size_t end = pointer.find('/', kTasks.size());
+  constexpr std::string_view kFinally = "/finally/";
+  const bool last = pointer.starts_with(kFinally);
+  if (!last && !pointer.starts_with(kTasks)) return {};
+  const std::size_t end = pointer.find('/', last ? kFinally.size() : kTasks.size());
   return end == pointer.npos ? std::string() : "/defaults" + std::string(pointer.substr(end));
 }
 
@@ -138,7 +140,9 @@ std::string_view text_of(const DagSpec& spec, const DagError& error) {
 
 }  // namespace
 
-DagComplaint placed_complaint(const LoadedFile& file, const DagSpec& spec, const DagError& error) {
+DagComplaint placed_complaint(const LoadedFile& file, const DagSpec& spec, DagError error) {
+  const auto named = std::ranges::find(spec.nodes, error.node, &NodeSpec::name);
+  if (named != spec.nodes.end()) error.in_finally = named->finally;
   Problem problem = explain_dag_error(error);
   const Position at = file.place_in_text(
       {.pointer = problem.pointer, .text = text_of(spec, error), .offset = error.offset});

@@ -82,7 +82,7 @@ class LoadedFile {
 // All that stands in the way of running a DAG file, where `compile` would stop at the first.
 // Each complaint has its place in the file. Internal to the codec.
 
-DagComplaint placed_complaint(const LoadedFile& file, const DagSpec& spec, const DagError& error);
+DagComplaint placed_complaint(const LoadedFile& file, const DagSpec& spec, DagError error);
 
 // Needs that no task has the name of.
 void complain_of_needs(const LoadedFile& file, const DagSpec& spec, DagComplaints& out);

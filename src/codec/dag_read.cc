@@ -26,6 +26,8 @@ using enum Presence;
 struct DagDraft {
   DagSpec spec;
   NodeIx tasks = 0;
+  NodeIx finally = 0;
+  NodeIx finally_timeout = 0;
   NodeIx defaults = 0;
 };
 
@@ -90,6 +92,12 @@ constexpr Field<DagDraft> kDagFields[] = {
     {"schedule",
      [](Reading& in, NodeIx node, DagDraft& out) { read_schedule(in, node, out.spec.schedule); }},
     {"tasks", keep_node<&DagDraft::tasks, DagDraft>, kRequired},
+    {"finally", keep_node<&DagDraft::finally, DagDraft>},
+    {"finally_timeout",
+     [](Reading& in, NodeIx node, DagDraft& out) {
+       out.finally_timeout = node;
+       read_timeout(in, node, out.spec.finally_timeout);
+     }},
 };
 
 void not_here(Reading& in, NodeIx value, DagDraft& /*out*/) {
@@ -107,6 +115,27 @@ constexpr Field<DagDraft> kYamlFields[] = {
 
 constexpr auto kYamlDagFields = joined(kDagFields, kYamlFields);
 
+void read_finally(Reading& in, DagDraft& draft, const TaskDraft& defaults) {
+  if (draft.finally_timeout != 0 && draft.finally == 0 && !in.full()) {
+    in.problem(draft.finally_timeout - 1, "'finally_timeout' is given without 'finally'",
+               "remove it, or add tasks to finally");
+  }
+  if (draft.finally == 0) return;
+  if (in.document().kind(draft.finally) == NodeKind::kArray) {
+    return in.wrong_type(draft.finally, "a map", "write finally: {cleanup: {run: [./cleanup.sh]}}");
+  }
+  if (!is_object_of_names(in, draft.finally)) return;
+  if (in.document().count(draft.finally) == 0 && !in.full()) {
+    return in.problem(draft.finally, "'finally' has no tasks", "add one, or remove 'finally'");
+  }
+  in.document().each_member(draft.finally, [&](NodeIx key, NodeIx value) {
+    if (in.full()) return;
+    NodeSpec node = read_task(in, {key, value}, defaults);
+    node.finally = true;
+    draft.spec.nodes.push_back(std::move(node));
+  });
+}
+
 void read_tasks(Reading& in, DagDraft& draft) {
   TaskDraft defaults;
   if (draft.defaults != 0) read_defaults(in, draft.defaults, defaults);
@@ -118,6 +147,7 @@ void read_tasks(Reading& in, DagDraft& draft) {
   in.document().each_member(draft.tasks, [&](NodeIx key, NodeIx value) {
     if (!in.full()) draft.spec.nodes.push_back(read_task(in, {key, value}, defaults));
   });
+  read_finally(in, draft, defaults);
 }
 
 }  // namespace
@@ -205,7 +235,7 @@ std::string pointer_of(const DagError& error) {
     const bool own = error.kind == Kind::kBadName && !error.detail.starts_with("node ");
     return std::string(own ? "/name" : member_of_dag(error.kind));
   }
-  std::string pointer = "/tasks";
+  std::string pointer = error.in_finally ? "/finally" : "/tasks";
   append_pointer(pointer, error.node);
   if (error.member.empty()) pointer += member_of_task(error.kind);
   for (const std::string& token : error.member) append_pointer(pointer, token);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "codec/json_writer.h"
 #include "codec/parts.h"
 #include "codec/reading.h"
 #include "model/dag.h"
@@ -106,6 +107,7 @@ struct TaskDraft {
   NodeIx retries = 0;
   NodeIx map = 0;
   NodeIx matrix = 0;
+  NodeIx wait = 0;
 };
 
 struct TaskNodes {
@@ -119,6 +121,11 @@ void read_defaults(Reading& in, NodeIx node, TaskDraft& out);
 // Every combination of the lists of a matrix becomes one item of a map.
 void read_matrix(Reading& in, TaskDraft& draft);
 
+// What a task waits for instead of running a command. Other members that are about one are refused.
+void read_wait(Reading& in, NodeIx node, TaskDraft& out);
+void refuse_beside_wait(Reading& in, NodeIx task);
+void write_wait(JsonWriter& json, const WaitSpec& wait);
+
 void read_timeout(Reading& in, NodeIx node, std::optional<Duration>& out);
 
 // The keys that each part of a YAML file may have; the JSON Schema must know the same ones.
@@ -127,6 +134,7 @@ std::vector<std::string_view> default_keys();
 std::vector<std::string_view> retry_keys();
 std::vector<std::string_view> map_keys();
 std::vector<std::string_view> range_keys();
+std::vector<std::string_view> wait_keys();
 
 void read_dag_document(Reading& in, NodeIx root, DagSpec& out);
 

@@ -143,6 +143,30 @@ std::string map() {
   return object(keys, R"("required":["over"])");
 }
 
+std::string wait() {
+  constexpr std::string_view kTime =
+      R"({"type":"string","pattern":"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ].+(Z|[+-][0-9]{2}:[0-9]{2})$"})";
+  const std::array<Key, 6> keys{{
+      {"for", text(kDuration), "Ends this long after the tasks it needs."},
+      {"until", text(kTime), "Ends at this time, such as 2026-12-01T02:00:00Z."},
+      {"signal", name(), "Ends when a signal of this name is sent to the run."},
+      {"approval",
+       fmt::format(R"({{"type":"string","pattern":".","maxLength":{}}})", kQuestionBytesMax),
+       "Ends when somebody approves, and fails when somebody rejects; the question that is asked."},
+      {"by",
+       R"({"type":"array","minItems":1,"uniqueItems":true,)"
+       R"("items":{"enum":["submitter","operator","admin"]}})",
+       "Roles that may answer, besides admins; operator by default."},
+      {"timeout", text(kDuration), "Fails when nobody has answered by then."},
+  }};
+  return object(keys,
+                R"("oneOf":[{"required":["for"]},{"required":["until"]},)"
+                R"({"required":["signal"]},{"required":["approval"]}],)"
+                R"("allOf":[{"not":{"required":["timeout","for"]}},)"
+                R"({"not":{"required":["timeout","until"]}},{"not":{"required":["by","for"]}},)"
+                R"({"not":{"required":["by","until"]}},{"not":{"required":["by","signal"]}}])");
+}
+
 std::string matrix() {
   return R"({"type":"object","minProperties":1,"additionalProperties":{"type":"array",)"
          R"("minItems":1,"items":)" +
@@ -198,6 +222,9 @@ std::string task() {
       {"run",
        fmt::format(R"({{"oneOf":[{},{{"type":"array","minItems":1,"items":{}}}]}})", kText, kText),
        "The command as a list of arguments, or a script together with a shell."},
+      {"wait", wait(),
+       "Instead of a command: what the task waits for, without a worker. Nothing about a command "
+       "can stand beside it."},
       {"worker", text(kText), "The only worker it may run on."},
       {"map", map(), "Creates many tasks from one definition."},
       {"matrix", matrix(),
@@ -211,8 +238,17 @@ std::string task() {
        "Names of the values that the task writes to $VORTEX_OUTPUTS."},
   };
   for (Key& key : shared_keys()) keys.push_back(std::move(key));
-  return object(keys, R"("required":["run"],"allOf":[{"not":{"required":["map","matrix"]}},)"
-                      R"({"not":{"required":["retry","retries"]}}])");
+  return object(keys,
+                R"("oneOf":[{"required":["run"]},{"required":["wait"]}],)"
+                R"("allOf":[{"not":{"required":["map","matrix"]}},)"
+                R"({"not":{"required":["retry","retries"]}},)"
+                R"({"not":{"required":["wait","map"]}},{"not":{"required":["wait","matrix"]}},)"
+                R"({"not":{"required":["wait","retry"]}},)"
+                R"({"not":{"required":["wait","retries"]}},)"
+                R"({"not":{"required":["wait","shell"]}},{"not":{"required":["wait","env"]}},)"
+                R"({"not":{"required":["wait","secrets"]}},)"
+                R"({"not":{"required":["wait","timeout"]}},)"
+                R"({"not":{"required":["wait","resources"]}}])");
 }
 
 // A default has the type of its param.
@@ -277,7 +313,7 @@ std::string schedule() {
 }
 
 std::string whole_file() {
-  const std::array<Key, 8> keys{{
+  const std::array<Key, 10> keys{{
       {"vortex", fmt::format(R"({{"const":{}}})", kDagVersion), "Version of the format."},
       {"name", name(), "Name of the DAG."},
       {"timeout", text(kDuration), "Maximum duration of a run."},
@@ -294,6 +330,12 @@ std::string whole_file() {
        fmt::format(R"({{"type":"object","minProperties":1,{},"additionalProperties":{}}})",
                    names_of_members(), task()),
        "The tasks, by name."},
+      {"finally",
+       fmt::format(R"({{"type":"object","minProperties":1,{},"additionalProperties":{}}})",
+                   names_of_members(), task()),
+       "Tasks that run when all others have ended, however the run ended."},
+      {"finally_timeout", text(kDuration),
+       "Maximum duration of all tasks in finally together; 1h by default."},
   }};
   return object(keys, R"("$schema":"http://json-schema.org/draft-07/schema#",)"
                       R"("title":"vortex DAG file","required":["name","tasks"])");

@@ -217,6 +217,7 @@ constexpr Field<TaskDraft> kOwnFields[] = {
     {"trigger_rule", [](Reading& in, NodeIx node,
                         TaskDraft& out) { read_word(in, node, kTriggerRules, out.spec.trigger); }},
     {"run", [](Reading& in, NodeIx node, TaskDraft& out) { read_run(in, node, out.command); }},
+    {"wait", read_wait},
     {"worker", [](Reading& in, NodeIx node,
                   TaskDraft& out) { read_text(in, node, out.spec.requirements.worker.text); }},
     {"map",
@@ -461,8 +462,23 @@ void read_defaults(Reading& in, NodeIx node, TaskDraft& out) {
   refuse_both_retries(in, out);
 }
 
+namespace {
+
+// Something that waits runs no command, so the defaults are not about it.
+bool has_wait(const Document& document, NodeIx task) {
+  bool found = false;
+  if (document.kind(task) != NodeKind::kObject) return found;
+  document.each_member(task, [&](NodeIx key, NodeIx) {
+    if (document.text(key) == "wait") found = true;
+  });
+  return found;
+}
+
+}  // namespace
+
 NodeSpec read_task(Reading& in, const TaskNodes& at, const TaskDraft& defaults) {
-  TaskDraft draft = defaults;
+  const bool waits = has_wait(in.document(), at.value);
+  TaskDraft draft = waits ? TaskDraft{} : defaults;
   draft.shell = 0;
   draft.retry = 0;
   draft.retries = 0;
@@ -475,9 +491,10 @@ NodeSpec read_task(Reading& in, const TaskNodes& at, const TaskDraft& defaults) 
     drop_foreign_shell(in, draft);
     if (draft.matrix != 0) read_matrix(in, draft);
     const bool object = in.document().kind(at.value) == NodeKind::kObject;
-    if (object && draft.command.run == 0) in.missing_key(at.value, "run");
+    if (object && draft.command.run == 0 && !waits) in.missing_key(at.value, "run");
   }
   refuse_both_retries(in, draft);
+  if (waits) refuse_beside_wait(in, at.value);
   finish_command(in, draft.command);
   draft.spec.command = std::move(draft.command.command);
   return std::move(draft.spec);

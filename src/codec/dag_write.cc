@@ -120,6 +120,7 @@ void write_task(JsonWriter& json, const NodeSpec& node) {
   }
   if (!node.condition.empty()) json.field("if", std::string_view(node.condition));
   if (node.continue_on_error) json.field("continue_on_error", true);
+  if (node.wait) write_wait(json, *node.wait);
   write_command(json, node.command);
   write_secrets(json, node.secrets);
   if (node.retry) write_retry(json, *node.retry);
@@ -158,9 +159,22 @@ std::string write_dag(const DagSpec& spec) {
   if (spec.barrier_levels) json.field("barrier", word_for(kBarriers, true));
   write_params(json, spec.params);
   write_schedule(json, spec.schedule);
+  write_timeout(json, "finally_timeout", spec.finally_timeout);
+  bool ends = false;
   json.key("tasks").begin_object();
-  for (const NodeSpec& node : spec.nodes) write_task(json, node);
-  json.end_object().end_object();
+  for (const NodeSpec& node : spec.nodes) {
+    if (!node.finally) write_task(json, node);
+    ends = ends || node.finally;
+  }
+  json.end_object();
+  if (ends) {
+    json.key("finally").begin_object();
+    for (const NodeSpec& node : spec.nodes) {
+      if (node.finally) write_task(json, node);
+    }
+    json.end_object();
+  }
+  json.end_object();
   return out;
 }
 

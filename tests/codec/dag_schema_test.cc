@@ -75,6 +75,8 @@ TEST(DagSchema, KnowsExactlyTheKeysThatTheReaderKnows) {
       {task, task_keys()},
       {task + "/retry/properties", retry_keys()},
       {task + "/map/properties", map_keys()},
+      {task + "/wait/properties", wait_keys()},
+      {"/properties/finally/additionalProperties/properties", task_keys()},
       {task + "/map/properties/over/oneOf/1/properties/range/properties", range_keys()},
       {task + "/resources/properties", {"cpu", "memory", "named"}},
   };
@@ -151,6 +153,10 @@ std::vector<std::string> good_files() {
            "run: [x], outputs: [a, b]",
            "run: [x], outputs: []",
            "run: [x], needs: []",
+           "wait: {for: 1h}",
+           "wait: {until: \"2026-12-01T02:00:00Z\"}, needs: []",
+           "wait: {signal: s, timeout: 1d}, outputs: [v]",
+           "wait: {approval: \"Sure?\", by: [operator]}, if: true",
        }) {
     files.push_back(task_in_braces(members));
   }
@@ -171,6 +177,15 @@ std::vector<std::string> bad_files() {
       "name: d\nschedule: {}\ntasks: {a: {run: [x]}}\n",
       "name: d\nschedule: {cron: \"@daily\", every: 5m}\ntasks: {a: {run: [x]}}\n",
       "name: d\nschedule: {every: 5m, overlap: no}\ntasks: {a: {run: [x]}}\n",
+      "name: d\ntasks: {a: {wait: {}}}\n",
+      "name: d\ntasks: {a: {wait: {for: 1h, signal: s}}}\n",
+      "name: d\ntasks: {a: {wait: {for: 1h, timeout: 1h}}}\n",
+      "name: d\ntasks: {a: {wait: {signal: s, by: [operator]}}}\n",
+      "name: d\ntasks: {a: {wait: {until: tomorrow}}}\n",
+      "name: d\ntasks: {a: {wait: {approval: Sure?, by: [viewer]}}}\n",
+      "name: d\ntasks: {a: {wait: {for: 1h}, run: [x]}}\n",
+      "name: d\ntasks: {a: {wait: {for: 1h}, retries: 1}}\n",
+      "name: d\ntasks: {a: {run: [x]}}\nfinally: {}\n",
       "name: d\nschedule: {every: 5m, catchup: {window: 1h, limit: 0}}\ntasks: {a: {run: [x]}}\n",
       "name: d\nbarrier: level\ntasks: {a: {run: [x]}}\n",
       "name: d\ntimeout: 5\ntasks: {a: {run: [x]}}\n",

@@ -166,6 +166,30 @@ NodeSpec drawn_node(Rng& rng, const std::vector<NodeSpec>& before) {
   return node;
 }
 
+// Nothing of a command can stand beside a wait.
+NodeSpec drawn_wait(Rng& rng, const NodeSpec& other) {
+  NodeSpec node;
+  node.name = other.name;
+  node.needs = other.needs;
+  node.trigger = other.trigger;
+  node.condition = other.condition;
+  node.continue_on_error = other.continue_on_error;
+  node.outputs = other.outputs;
+  WaitSpec& wait = node.wait.emplace();
+  wait.kind = static_cast<WaitKind>(rng.below(4));
+  if (wait.kind == WaitKind::kFor) wait.length = minutes(rng.between(1, 500));
+  if (wait.kind == WaitKind::kUntil) {
+    wait.until = {.seconds = 1'796'090'400, .local = false, .text = "2026-12-01T02:00:00Z"};
+  }
+  if (wait.kind == WaitKind::kSignal) wait.text = drawn_name(rng);
+  if (wait.kind == WaitKind::kApproval) {
+    wait.text = "Deploy?";
+    wait.by = {Role::kSubmitter, Role::kOperator};
+  }
+  if (wait.asks() && rng.chance(500)) wait.timeout = hours(rng.between(1, 100));
+  return node;
+}
+
 ParamSpec drawn_param(Rng& rng, const std::string& name) {
   constexpr std::array<std::string_view, 5> kValues{R"("a\"b")", "-1.50", "true", "[1,[]]",
                                                     R"({"k":null})"};
@@ -308,7 +332,13 @@ DagSpec drawn_dag(Rng& rng) {
   DagSpec spec;
   spec.name = drawn_name(rng);
   for (std::uint64_t i = 1 + rng.below(5); i > 0; --i) {
-    spec.nodes.push_back(drawn_node(rng, spec.nodes));
+    NodeSpec node = drawn_node(rng, spec.nodes);
+    spec.nodes.push_back(rng.chance(150) ? drawn_wait(rng, node) : std::move(node));
+  }
+  // What runs last stands last, and needs none of the others.
+  if (spec.nodes.size() > 1 && spec.nodes.back().needs.empty() && rng.chance(300)) {
+    spec.nodes.back().finally = true;
+    if (rng.chance(500)) spec.finally_timeout = hours(2);
   }
   spec.barrier_levels = rng.chance(500);
   spec.run_timeout = drawn_timeout(rng);
