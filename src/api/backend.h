@@ -173,6 +173,8 @@ class Backend {
   using Standstills = std::vector<core::Standstill>;
   virtual boost::asio::awaitable<Asked<Standstills>> standstills(std::optional<RunId> run) = 0;
   virtual boost::asio::awaitable<Asked<std::vector<QueueDepth>>> queues() = 0;
+  using Approvals = std::vector<core::OpenApproval>;
+  virtual boost::asio::awaitable<Asked<Approvals>> approvals(std::size_t most) = 0;
 
   // Checks the whole state now, in slices; answers when that is done.
   virtual boost::asio::awaitable<Asked<ReconcileReport>> reconcile() = 0;

@@ -312,6 +312,46 @@ constexpr codec::Field<BulkLettersBody> kBulkLettersFields[] = {
     {"run", read_run},
 };
 
+void read_payload(Reading& in, NodeIx node, std::string& out) {
+  if (!codec::is_object_of_names(in, node)) return;
+  codec::append_compact(out, in.document(), node);
+}
+
+void read_comment(Reading& in, NodeIx node, std::string& out) {
+  codec::read_text(in, node, out);
+  if (in.full() || out.size() <= kCommentBytesMax) return;
+  in.problem(node, "at most " + std::to_string(kCommentBytesMax) + " bytes are allowed");
+}
+
+constexpr codec::Field<SignalBody> kSignalFields[] = {
+    {"data", [](Reading& in, NodeIx node, SignalBody& out) { read_payload(in, node, out.data); }},
+};
+
+// What the outputs of an approval hold in any case.
+constexpr std::string_view kAnswerKeys[] = {"approved", "by", "comment"};
+
+void read_answer_data(Reading& in, NodeIx node, ApproveBody& out) {
+  read_payload(in, node, out.data);
+  if (in.document().kind(node) != codec::NodeKind::kObject) return;
+  in.document().each_member(node, [&](NodeIx key, NodeIx) {
+    const std::string_view name = in.document().text(key);
+    if (in.full() || std::ranges::find(kAnswerKeys, name) == std::end(kAnswerKeys)) return;
+    in.problem(key, "'" + std::string(name) + "' is set by the controller",
+               "use another name in data");
+  });
+}
+
+constexpr codec::Field<ApproveBody> kApproveFields[] = {
+    {"comment",
+     [](Reading& in, NodeIx node, ApproveBody& out) { read_comment(in, node, out.comment); }},
+    {"data", read_answer_data},
+};
+constexpr codec::Field<RejectBody> kRejectFields[] = {
+    {"reason",
+     [](Reading& in, NodeIx node, RejectBody& out) { read_comment(in, node, out.reason); },
+     Presence::kRequired},
+};
+
 bool is_name_char(char c) {
   const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   return letter || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
@@ -457,6 +497,18 @@ codec::Decoded<DrainBody> read_drain(std::string_view json) {
   if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) return DrainBody{};
   return read(json, kDrainFields);
 }
+
+codec::Decoded<SignalBody> read_signal(std::string_view json) {
+  if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) return SignalBody{};
+  return read(json, kSignalFields);
+}
+
+codec::Decoded<ApproveBody> read_approve(std::string_view json) {
+  if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) return ApproveBody{};
+  return read(json, kApproveFields);
+}
+
+codec::Decoded<RejectBody> read_reject(std::string_view json) { return read(json, kRejectFields); }
 
 codec::Decoded<BulkLettersBody> read_bulk_letters(std::string_view json) {
   return read(json, kBulkLettersFields);

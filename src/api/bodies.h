@@ -58,6 +58,23 @@ struct BulkLettersBody {
 };
 codec::Decoded<BulkLettersBody> read_bulk_letters(std::string_view json);
 
+// The payload of a signal; nothing at all stands for none.
+struct SignalBody {
+  std::string data;  // a JSON object; empty: none
+};
+codec::Decoded<SignalBody> read_signal(std::string_view json);
+
+// The answer to an approval. A rejection has a reason and no data.
+struct ApproveBody {
+  std::string comment;
+  std::string data;  // a JSON object; empty: none
+};
+codec::Decoded<ApproveBody> read_approve(std::string_view json);
+struct RejectBody {
+  std::string reason;
+};
+codec::Decoded<RejectBody> read_reject(std::string_view json);
+
 struct ExitedBody {
   Incarnation incarnation;
   std::vector<Attempt> started;

@@ -193,6 +193,12 @@ constexpr std::array<CodeInfo, kCodes> kTable{{
      "must use the same database"},
     {Code::kCountDrifted, "VX-DLQ-002", 409, "The number of dead letters has changed",
      "nothing was done; list them again, then repeat the request with the number of now"},
+    {Code::kNoSuchSignal, "VX-WAIT-001", 404, "No task of this run waits for this signal",
+     "GET /api/runs/{run}/dag shows which signals its tasks wait for"},
+    {Code::kMayNotAnswer, "VX-WAIT-002", 403, "The approval is not for this role to answer",
+     "use a token with a role that the DAG names in `by`, or an admin token"},
+    {Code::kTooManySignals, "VX-WAIT-003", 429, "The run has been sent too many signals",
+     "a run takes 1,000 signals and answers, with payloads of 1 MiB together"},
 }};
 
 constexpr bool in_order() {

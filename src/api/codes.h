@@ -101,6 +101,9 @@ enum class Code : std::uint8_t {
   kNotOfAttempt,
   kForeignMark,
   kCountDrifted,
+  kNoSuchSignal,
+  kMayNotAnswer,
+  kTooManySignals,
   kCount,
 };
 

@@ -49,6 +49,13 @@ Handled list_run_tasks(Call& call);
 Handled list_run_attempts(Call& call);
 Handled get_run_dag(Call& call);
 
+// handle_signals.cc
+Handled signal_run(Call& call);
+Handled list_run_signals(Call& call);
+Handled approve_task(Call& call);
+Handled reject_task(Call& call);
+Handled list_approvals(Call& call);
+
 // handle_tasks.cc
 Handled list_tasks(Call& call);
 Handled get_task(Call& call);

@@ -76,6 +76,12 @@ Code code_of(core::RefusalKind kind) {
       return Code::kWrongSession;
     case core::RefusalKind::kWorkerTaken:
       return Code::kWorkerTaken;
+    case core::RefusalKind::kUnknownSignal:
+      return Code::kNoSuchSignal;
+    case core::RefusalKind::kNotAllowed:
+      return Code::kMayNotAnswer;
+    case core::RefusalKind::kTooManySignals:
+      return Code::kTooManySignals;
   }
   return Code::kInternal;
 }

@@ -208,6 +208,8 @@ const Shape<core::Standstill>& standstill_shape() {
       Shape<S>()
           .shows<&S::tasks>("tasks", "how many tasks of this kind were seen")
           .shows<&S::example>("example", "id of one of them")
+          .shows<[](const S& s) { return s.why.moves_at; }>(
+              "moves_at", "when that changes by itself, if the time is known")
           .shows(kObstacles, [](JsonWriter& json, const S& s) { write_obstacles(json, s.why); })
           .shows(kWorkerObstacles,
                  [](JsonWriter& json, const S& s) { write_worker_obstacles(json, s.why); })
@@ -255,6 +257,31 @@ const Shape<DeadLetterView>& dead_letter_shape() {
   return shape;
 }
 
+const Shape<SignalRow>& signal_shape() {
+  static const auto shape = Shape<SignalRow>().record<SignalRow>();
+  return shape;
+}
+
+using core::OpenApproval;
+const Shape<OpenApproval>& approval_shape() {
+  static const auto shape =
+      Shape<OpenApproval>()
+          .shows<&OpenApproval::task>("task", "id of the task that asks")
+          .shows<[](const OpenApproval& a) { return a.task.run; }>("run", "id of its run")
+          .shows<&OpenApproval::name>("node", "name of the task")
+          .shows<&OpenApproval::dag>("dag", "name of its DAG")
+          .shows<&OpenApproval::question>("question", "what is asked")
+          .shows<[](const OpenApproval& a) {
+            std::vector<std::string> roles;
+            for (const Role role : a.by) roles.emplace_back(to_text(role));
+            return roles;
+          }>("by", "roles that may answer, besides admins")
+          .shows<[](const OpenApproval& a) {
+            return a.due == kNever ? std::optional<Instant>() : a.due;
+          }>("times_out_at", "when the task fails unless somebody answers; null: never");
+  return shape;
+}
+
 const Shape<RecoveryRow>& recovery_shape() {
   static const auto shape = Shape<RecoveryRow>().record<RecoveryRow>();
   return shape;
@@ -280,6 +307,8 @@ Fields explanation() { return explanation_shape().fields(); }
 Fields obstacle() { return obstacle_shape().fields(); }
 Fields worker_obstacle() { return worker_obstacle_shape().fields(); }
 Fields standstill() { return standstill_shape().fields(); }
+Fields signal() { return signal_shape().fields(); }
+Fields approval() { return approval_shape().fields(); }
 Fields dead_letter() { return dead_letter_shape().fields(); }
 Fields recovery() { return recovery_shape().fields(); }
 Fields recovery_item() { return recovery_item_shape().fields(); }
@@ -358,6 +387,12 @@ void write_standstills(JsonWriter& json, const std::vector<core::Standstill>& al
   json.begin_array();
   for (const core::Standstill& one : all) standstill_shape().write(json, one);
   json.end_array();
+}
+
+void write_signal(JsonWriter& json, const SignalRow& row) { signal_shape().write(json, row); }
+
+void write_approval(JsonWriter& json, const OpenApproval& approval) {
+  approval_shape().write(json, approval);
 }
 
 void write_dead_letter(JsonWriter& json, const DeadLetterView& letter) {

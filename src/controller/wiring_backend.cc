@@ -238,6 +238,11 @@ asio::awaitable<api::Asked<api::Backend::Standstills>> Wiring::standstills(
       [run](core::State& state, Instant at) { return core::standstills(state, run, at); });
 }
 
+asio::awaitable<api::Asked<api::Backend::Approvals>> Wiring::approvals(std::size_t most) {
+  return look<Approvals>(
+      [most](core::State& state, Instant) { return core::open_approvals(state, most); });
+}
+
 asio::awaitable<api::Asked<std::vector<api::QueueDepth>>> Wiring::queues() {
   return look<std::vector<api::QueueDepth>>(
       [](core::State& state, Instant) { return core::queue_depths(state); });

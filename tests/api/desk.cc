@@ -176,6 +176,11 @@ asio::awaitable<Asked<Backend::Standstills>> Desk::standstills(std::optional<Run
   co_return core::standstills(*state, run, clock);
 }
 
+asio::awaitable<Asked<Backend::Approvals>> Desk::approvals(std::size_t most) {
+  if (unserved) co_return std::unexpected(*unserved);
+  co_return core::open_approvals(*state, most);
+}
+
 asio::awaitable<Asked<std::vector<QueueDepth>>> Desk::queues() {
   if (unserved) co_return std::unexpected(*unserved);
   co_return core::queue_depths(*state);

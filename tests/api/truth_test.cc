@@ -87,6 +87,19 @@ void walk_runs(Client& client) {
   client.post(fmt::format("/api/runs/{}/cancel", run));
 }
 
+void walk_waits(Client& client) {
+  const std::string run =
+      submit(client, R"({"name":"w","tasks":{"go":{"wait":{"signal":"s"}},)"
+                     R"("ok":{"wait":{"approval":"Yes?","by":["operator"],"timeout":"1h"}},)"
+                     R"("no":{"wait":{"approval":"No?","by":["admin"]}}}})");
+  client.post(fmt::format("/api/runs/{}/signals/s", run), R"({"data":{"a":1}})");
+  client.get(fmt::format("/api/runs/{}/signals", run));
+  client.get(fmt::format("/api/runs/{}/explain", run));
+  client.get("/api/approvals");
+  client.post(fmt::format("/api/tasks/{}-L0-1/approve", run), R"({"comment":"c"})");
+  client.post(fmt::format("/api/tasks/{}-L0-2/reject", run), R"({"reason":"r"})");
+}
+
 // A worker that holds, fails, completes, is lost, and what is seen of it.
 void walk_worker(Client& client) {
   Worker worker = join(client, "w1");
@@ -153,6 +166,7 @@ TEST(OpenApi, EveryRouteIsAnsweredAndEveryAnswerHasItsSchema) {
   client.post("/api/runs/r1/cancel");
   walk_worker(client);
   walk_runs(client);
+  walk_waits(client);
   for (const Route& route : all_routes()) {
     EXPECT_TRUE(client.answered.contains(std::string(route.id))) << route.id << " was not answered";
   }

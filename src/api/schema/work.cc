@@ -118,6 +118,19 @@ constexpr Field kSubmittedRuns[] = {
     integer("refused", "runs that were not started"),
     list("runs", "SubmittedRun", "in the order of the request"),
 };
+constexpr Field kSignalList[] = {list("signals", "Signal", "in the order of their arrival")};
+constexpr Field kSignalRequest[] = {
+    optional(any("data", "an object: the outputs of the task that takes it")),
+};
+constexpr Field kApproveRequest[] = {
+    optional(text("comment", "comment for the record, at most 1,000 bytes")),
+    optional(any("data", "an object: more outputs of the task")),
+};
+constexpr Field kRejectRequest[] = {text("reason", "why, at most 1,000 bytes")};
+constexpr Field kApprovalList[] = {
+    list("approvals", "Approval", "by run and task, at most 1,000"),
+};
+
 constexpr Field kRunExplanation[] = {
     text("run", "id of the run"),
     one_of("state", words_of<RunState>(), "state of the run"),
@@ -165,6 +178,13 @@ std::span<const Schema> work_schemas() {
       {"RecoveryList", "A page of recoveries.", kRecoveryList},
       {"RecoveryItem", "A reclaimed task.", fields::recovery_item()},
       {"RecoveryDetail", "A recovery with a page of its tasks.", kRecoveryDetail, "Recovery"},
+      {"Signal", "A signal that a run was sent, or the answer to an approval.", fields::signal()},
+      {"SignalList", "What a run was told.", kSignalList},
+      {"SignalRequest", "The payload of a signal.", kSignalRequest},
+      {"ApproveRequest", "The approval of what a task asks.", kApproveRequest},
+      {"RejectRequest", "The rejection of what a task asks.", kRejectRequest},
+      {"Approval", "A question that nobody has answered.", fields::approval()},
+      {"ApprovalList", "Questions that nobody has answered.", kApprovalList},
       {"SubmitRequest", "A run to submit.", kSubmit},
       {"SubmitNamedRequest", "A run of a stored DAG to submit.", kSubmitNamed},
       {"SubmitItem", "One of many runs to submit.", kSubmitItem},
