@@ -167,6 +167,7 @@ void add_commands(CommandSpec app, Command& chosen, const std::vector<AddCommand
   add_top(app, chosen);
   add_dashboard(app, chosen);
   add_runs(app, chosen);
+  add_approvals(app, chosen);
   add_tasks(app, chosen);
   add_logs(app, chosen);
   add_events(app, chosen);

@@ -176,7 +176,7 @@ TEST(Mistakes, UnknownKindsOfEventsAreNamed) {
   const Ended far = run_program({"events", "--kind", "foo"}, folder.path());
   EXPECT_EQ(far.exit_code, 2);
   EXPECT_THAT(far.err, HasSubstr("'foo' is not a kind of event"));
-  EXPECT_THAT(far.err, HasSubstr("the kinds are brake_engaged, "));
+  EXPECT_THAT(far.err, HasSubstr("the kinds are approval_requested, "));
   const Ended near = run_program({"events", "--kind", "run_complete,task_faild"}, folder.path());
   EXPECT_EQ(near.exit_code, 2);
   EXPECT_THAT(near.err, HasSubstr("did you mean 'task_failed'?"));

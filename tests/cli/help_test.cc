@@ -62,11 +62,11 @@ TEST_F(Help, EveryCommandHasOneLineAndAnExample) {
 
 TEST_F(Help, EveryDescriptionStartsWithAVerb) {
   const std::set<std::string, std::less<>> verbs{
-      "Acquire", "Cancel",   "Change", "Check", "Copy",    "Cordon",  "Create",  "Declare",
-      "Delete",  "Discard",  "Drain",  "Draw",  "Exit",    "Explain", "Kill",    "List",
-      "Manage",  "Measure",  "Pause",  "Print", "Release", "Renew",   "Replace", "Resume",
-      "Retry",   "Revoke",   "Run",    "Send",  "Show",    "Start",   "Store",   "Submit",
-      "Test",    "Uncordon", "Wait",   "Watch"};
+      "Acquire", "Approve", "Cancel",  "Change",   "Check", "Copy",   "Cordon",  "Create",
+      "Declare", "Delete",  "Discard", "Drain",    "Draw",  "Exit",   "Explain", "Kill",
+      "List",    "Manage",  "Measure", "Pause",    "Print", "Reject", "Release", "Renew",
+      "Replace", "Resume",  "Retry",   "Revoke",   "Run",   "Send",   "Show",    "Start",
+      "Store",   "Submit",  "Test",    "Uncordon", "Wait",  "Watch"};
   each(app_, "vortex", [&](const CLI::App& command, const std::string& path) {
     const std::string text = command.get_description();
     EXPECT_TRUE(verbs.contains(text.substr(0, text.find_first_of(" ,")))) << path << ": " << text;

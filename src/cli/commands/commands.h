@@ -27,6 +27,8 @@ void add_top(CommandSpec app, Command& chosen);
 void add_dashboard(CommandSpec app, Command& chosen);
 void add_runs(CommandSpec app, Command& chosen);
 void add_tasks(CommandSpec app, Command& chosen);
+void add_approvals(CommandSpec app, Command& chosen);
+void add_run_answers(CommandSpec runs, Command& chosen);  // below `vortex runs`
 void add_logs(CommandSpec app, Command& chosen);
 void add_events(CommandSpec app, Command& chosen);
 void add_audit(CommandSpec app, Command& chosen);

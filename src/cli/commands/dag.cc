@@ -32,9 +32,17 @@ namespace {
 // the same plan always gives the same drawing.
 
 std::string label_of(const DagPlan& plan, std::uint32_t node) {
-  const std::string& name = plan.node_spec(node).name;
-  if (!plan.is_counted(node)) return name + " x?";
-  return plan.node_spec(node).map ? fmt::format("{} x{}", name, plan.tasks_of(node)) : name;
+  const NodeSpec& spec = plan.node_spec(node);
+  std::string out = spec.name;
+  if (!plan.is_counted(node)) {
+    out += " x?";
+  } else if (spec.map) {
+    out += fmt::format(" x{}", plan.tasks_of(node));
+  }
+  if (spec.wait)
+    out += spec.wait->asks() ? fmt::format(" ({})", to_text(spec.wait->kind)) : " (wait)";
+  if (spec.finally) out += " (finally)";
+  return out;
 }
 
 // "a", "a, b and 3 more".

@@ -22,6 +22,7 @@
 #include "cli/screen/listing.h"
 #include "cli/screen/run_watch.h"
 #include "codec/dag_json.h"
+#include "model/check.h"
 
 namespace vortex::cli {
 namespace {
@@ -40,8 +41,10 @@ struct RunVerb {
 };
 
 constexpr RunVerb kRunVerbs[] = {
-    {"cancel", "Cancel runs: stop running tasks and start no more", "Cancelling run {}",
-     RunVerb::Danger::kYes},
+    {"cancel",
+     "Cancel runs: stop running tasks and start no more but those in finally; once these run, "
+     "a second cancel stops them",
+     "Cancelling run {}", RunVerb::Danger::kYes},
     {"pause", "Pause runs: start no more tasks; running ones continue", "Run {} paused",
      RunVerb::Danger::kNo},
     {"resume", "Resume paused runs", "Run {} resumed", RunVerb::Danger::kNo},
@@ -225,7 +228,26 @@ ExitCode list_runs(const Context& context, const RunFilter& filter) {
   return list(context, kRuns, with_query("/api/runs", query), filter.page);
 }
 
-std::string run_record(const object& run, const Look& look) {
+// What waits for somebody outside, and the commands that answer.
+void add_waits(Record& record, const object& why, const Look& look) {
+  for (const auto& item : list_at(why, "standstills")) {
+    if (!item.is_object()) continue;
+    const object& one = item.get_object();
+    for (const auto& obstacle : list_at(one, "obstacles")) {
+      if (!obstacle.is_object()) continue;
+      const std::string reason = text_at(obstacle.get_object(), "reason");
+      if (!reason.starts_with("waits_for_")) continue;
+      std::string what = text_at(obstacle.get_object(), "what");
+      if (time_at(one, "moves_at")) {
+        what += fmt::format("; times out {}", time_cell(one, "moves_at", look).text);
+      }
+      record.add("waits", what, Tone::kStrong);
+      record.add("", text_at(obstacle.get_object(), "action"));
+    }
+  }
+}
+
+std::string run_record(const object& run, const object& why, const Look& look) {
   Record record;
   const Cell state = run_state_cell(run, look);
   record.add("run", text_at(run, "id")).add("dag", text_at(run, "dag"));
@@ -247,6 +269,7 @@ std::string run_record(const object& run, const Look& look) {
   if (!labels.empty()) record.add("labels", labels);
   const std::string params = text_at(run, "params");
   if (!params.empty() && params != "{}") record.add("params", params);
+  add_waits(record, why, look);
   return record.text(look);
 }
 
@@ -256,7 +279,13 @@ ExitCode show_run(const Context& context, const std::string& text) {
   const auto run = find_run(**api, text);
   if (!run) return report(run.error());
   const Look look = look_at(context, STDOUT_FILENO);
-  return show_one(context, *run, {text_at(*run, "id"), run_record(*run, look)});
+  const std::string id = text_at(*run, "id");
+  object why;
+  if (text_at(*run, "state") == "Running" && !wants_json(context)) {
+    const auto answer = (*api)->get(fmt::format("/api/runs/{}/explain", escaped(id)));
+    if (answer) why = answer->object();
+  }
+  return show_one(context, *run, {id, run_record(*run, why, look)});
 }
 
 struct Watched {
@@ -314,7 +343,8 @@ void add_watch(CommandSpec runs, Command& chosen) {
 
 void add_runs(CommandSpec app, Command& chosen) {
   CommandSpec runs =
-      app.command("runs", "Manage runs: list, show, watch, wait, cancel, retry").group(kLook);
+      app.command("runs", "Manage runs: list, show, watch, wait, cancel, retry, approve")
+          .group(kLook);
   runs.needs_command();
   runs.example("vortex runs list\nvortex runs watch @last");
   add_run_list(runs, chosen);
@@ -325,6 +355,7 @@ void add_runs(CommandSpec app, Command& chosen) {
   one.on_chosen(chosen, [text](Context& c) { return show_run(c, *text); });
   add_watch(runs, chosen);
   add_run_acts(runs, chosen);
+  add_run_answers(runs, chosen);
 }
 
 // vortex run: submit a DAG file and watch it until it ends.
@@ -341,6 +372,13 @@ struct RunFlags {
   bool dry_run = false;
   Duration limit;
 };
+
+std::string said_of(const WaitSpec& wait) {
+  if (wait.kind == WaitKind::kFor) return "for " + short_text(wait.length);
+  if (wait.kind == WaitKind::kUntil) return "until " + wait.until.text;
+  if (wait.kind == WaitKind::kSignal) return "for signal " + wait.text;
+  return fmt::format("for approval \"{}\"", wait.text);
+}
 
 // What would run, level by level, without telling anybody.
 ExitCode show_plan(const DagPlan& plan) {
@@ -360,8 +398,9 @@ ExitCode show_plan(const DagPlan& plan) {
         tasks = fmt::format(" x{}", plan.tasks_of(node));
       }
       print(fmt::format(
-          "    {}{}{}\n", spec.name, tasks,
-          spec.needs.empty() ? "" : fmt::format("  needs {}", fmt::join(spec.needs, ", "))));
+          "    {}{}{}{}{}\n", spec.name, tasks, spec.wait ? "  waits " + said_of(*spec.wait) : "",
+          spec.needs.empty() ? "" : fmt::format("  needs {}", fmt::join(spec.needs, ", ")),
+          spec.finally ? "  finally" : ""));
     }
   }
   return ExitCode::kOk;

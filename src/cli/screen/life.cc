@@ -90,7 +90,10 @@ Remedy remedy_of(const object& standstill) {
     const std::string action = one_line(text_at(obstacle, "action"));
     if (!action.empty()) actions.push_back(action);
   }
-  out.found += fmt::format("{}", fmt::join(what, "; also, "));
+  const std::string all = fmt::format("{}", fmt::join(what, "; also, "));
+  // "1 task waits for approval ..."
+  const bool said = tasks == 1 && all.starts_with("waits ");
+  out.found = said ? "1 task " + all : out.found + all;
   const std::string workers = workers_text(standstill);
   if (about_workers && !workers.empty()) out.found += fmt::format(" ({})", workers);
   out.fix = fmt::format("{}", fmt::join(actions, "\n"));
