@@ -80,6 +80,10 @@ void Clients::perform(const Act& act) {
       return submit_wrong(act);
     case ActKind::kMalformed:
       return ask_nonsense(act);
+    case ActKind::kSignal:
+      return signal(act);
+    case ActKind::kAnswer:
+      return answer(act);
   }
 }
 
@@ -186,6 +190,79 @@ void Clients::check_attempt(const Act& act) {
   ask(core::CheckAttempt{{}, attempt}, kFewTries, {});
 }
 
+// In the form that outputs of tasks have here.
+std::string Clients::payload(std::uint64_t pick) {
+  return pick % 4 == 0 ? std::string() : fmt::format(R"({{"v":{}}})", pick % 5);
+}
+
+// To a run of which something waits for one, or to any: what it has no wait for is refused.
+void Clients::signal(const Act& act) {
+  if (runs_.empty()) return;
+  const auto& rows = scene_.store.tables().runs();
+  std::vector<std::pair<RunId, std::string>> wanted;
+  for (const RunId run : runs_) {
+    const auto row = rows.find(run);
+    if (row == rows.end() || !row->second.plan) continue;
+    for (const std::uint32_t node : row->second.plan->asking) {
+      const WaitSpec& wait = *row->second.plan->node_spec(node).wait;
+      if (wait.kind == WaitKind::kSignal) wanted.emplace_back(run, wait.text);
+    }
+  }
+  core::SignalRun command;
+  command.run = runs_[act.pick % runs_.size()];
+  command.name = "unheard";
+  if (!wanted.empty() && act.pick % 16 != 0) {
+    std::tie(command.run, command.name) = wanted[act.pick / 16 % wanted.size()];
+  }
+  command.data = payload(act.pick / 7);
+  if (act.on) command.idempotency_key = fmt::format("signal-{}", act.pick % 64);
+  // One without a key may count twice if its answer is lost.
+  ask(std::move(command), act.on ? kFewTries : 1, {});
+}
+
+void Clients::answer(const Act& act) {
+  const Tables& tables = scene_.store.tables();
+  std::vector<TaskId> all;
+  std::vector<TaskId> open;
+  for (const auto& [id, row] : tables.tasks()) {
+    const auto run = tables.runs().find(id.run);
+    if (run == tables.runs().end() || !run->second.plan) continue;
+    const auto& wait = run->second.plan->node_spec(row.node).wait;
+    if (!wait || wait->kind != WaitKind::kApproval) continue;
+    all.push_back(id);
+    if (row.state == TaskState::kQueued) open.push_back(id);
+  }
+  if (all.empty()) return;
+  const bool right = !open.empty() && act.pick % 4 != 0;
+  const TaskId task = right ? open[act.pick / 4 % open.size()] : all[act.pick / 4 % all.size()];
+  const Role role = act.pick % 8 == 1 ? Role::kSubmitter : Role::kOperator;
+  core::AnswerApproval command{{}, task, act.on, role, "boss", {}, {}};
+  if (act.on) command.outputs = payload(1 + act.pick / 3 * 4);
+  ask(command, kFewTries, [this, command, again = act.pick % 3](const auto* told) {
+    if (told == nullptr || again == 0) return;
+    core::AnswerApproval more = command;
+    if (again == 2) more.approved = !more.approved;
+    ask(std::move(more), 1, {});
+  });
+}
+
+// In the end nobody waits for people any more.
+void Clients::tell_all_that_wait() {
+  const Tables& tables = scene_.store.tables();
+  for (const auto& [id, row] : tables.tasks()) {
+    if (row.state != TaskState::kQueued) continue;
+    const auto run = tables.runs().find(id.run);
+    if (run == tables.runs().end() || !run->second.plan) continue;
+    const auto& wait = run->second.plan->node_spec(row.node).wait;
+    if (!wait || !wait->asks()) continue;
+    if (wait->kind == WaitKind::kSignal) {
+      ask(core::SignalRun{{}, id.run, wait->text, payload(2)}, 1, {});
+    } else {
+      ask(core::AnswerApproval{{}, id, true, Role::kAdmin, "boss", {}, payload(3)}, 3, {});
+    }
+  }
+}
+
 void Clients::submit_wrong(const Act& act) {
   core::SubmitRun command;
   DagSpec dag = scene_.setup.drafts[act.draft].dag;
@@ -290,6 +367,7 @@ void Clients::ask_nonsense(const Act& act) {
 }
 
 void Clients::lift_everything() {
+  tell_all_that_wait();
   const Tables& tables = scene_.store.tables();
   for (const auto& [id, run] : tables.runs()) {
     if (run.paused && run.state == RunState::kRunning) ask(core::PauseRun{{}, id, false}, 3, {});

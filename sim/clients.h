@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/command.h"
@@ -48,6 +49,10 @@ class Clients {
   void act_on_task(const Act& act);
   void act_on_worker(const Act& act);
   void check_attempt(const Act& act);
+  void signal(const Act& act);
+  void answer(const Act& act);
+  void tell_all_that_wait();
+  static std::string payload(std::uint64_t pick);
   void submit_wrong(const Act& act);
   void ask_nonsense(const Act& act);
   void tend(RunId run, std::uint32_t looks);

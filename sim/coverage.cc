@@ -319,6 +319,30 @@ constexpr Feature kFeatures[] = {
        return count_nodes(s,
                           [](const NodeSpec& n) { return n.retry && !n.retry->only_exit.empty(); });
      }},
+    {"DAG", "wait for a time", "58-waits-end-right reload-knows-all",
+     [](const Setup& s) {
+       return count_nodes(s, [](const NodeSpec& n) { return n.wait && !n.wait->asks(); });
+     }},
+    {"DAG", "wait for a signal", "58-waits-end-right 59-said-is-taken reload-knows-all",
+     [](const Setup& s) {
+       return count_nodes(
+           s, [](const NodeSpec& n) { return n.wait && n.wait->kind == WaitKind::kSignal; });
+     }},
+    {"DAG", "wait for an approval", "58-waits-end-right 59-said-is-taken reload-knows-all",
+     [](const Setup& s) {
+       return count_nodes(
+           s, [](const NodeSpec& n) { return n.wait && n.wait->kind == WaitKind::kApproval; });
+     }},
+    {"DAG", "timeout of a wait", "58-waits-end-right",
+     [](const Setup& s) {
+       return count_nodes(s, [](const NodeSpec& n) { return n.wait && n.wait->timeout; });
+     }},
+    {"DAG", "finally", "60-finally-is-last 61-finally-runs 24-cancel-holds",
+     [](const Setup& s) { return count_nodes(s, [](const NodeSpec& n) { return n.finally; }); }},
+    {"DAG", "finally_timeout", "40-not-before-due",
+     [](const Setup& s) {
+       return count_drafts(s, [](const RunDraft& d) { return d.dag.finally_timeout.has_value(); });
+     }},
     {"DAG", "barrier_levels", "09-needs-met",
      [](const Setup& s) {
        return count_drafts(s, [](const RunDraft& d) { return d.dag.barrier_levels; });
@@ -439,6 +463,8 @@ constexpr Feature kFeatures[] = {
     {"client", "fence check of an attempt", "26-ok-is-durable", count_acts<ActKind::kCheckAttempt>},
     {"client", "submit a DAG that cannot run", "26-nonsense-refused",
      count_acts<ActKind::kSubmitWrong>},
+    {"client", "signal a run", "59-said-is-taken", count_acts<ActKind::kSignal>},
+    {"client", "answer an approval", "59-said-is-taken", count_acts<ActKind::kAnswer>},
     {"client", "a malformed call", "26-nonsense-refused", count_acts<ActKind::kMalformed>},
     {"client", "watches over a large map", "35-map-complete 37-placed-right",
      [](const Setup& s) -> std::uint64_t { return s.tended.has_value(); }},
@@ -494,6 +520,8 @@ constexpr std::array<CommandFeature, kCommands> kCommandFeatures{{
     {"CancelRun", "24-cancel-holds 26-ok-is-durable"},
     {"PauseRun", "26-nonsense-refused"},
     {"CancelTask", "26-ok-is-durable"},
+    {"SignalRun", "59-said-is-taken 26-nonsense-refused"},
+    {"AnswerApproval", "59-said-is-taken 26-nonsense-refused"},
     {"RetryTask", "26-ok-is-durable"},
     {"RedriveDeadLetter", "22-one-dead-letter 26-ok-is-durable"},
     {"DiscardDeadLetter", "22-one-dead-letter 26-ok-is-durable"},

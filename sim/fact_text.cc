@@ -53,6 +53,7 @@ std::string summary_of(const RowBatch& rows) {
   add("items", rows.recovery_items.size());
   add("letters", rows.dead_letters.size());
   add("leases", rows.leases.size());
+  add("signals", rows.signals.size());
   return text;
 }
 
@@ -139,6 +140,10 @@ std::string describe(const core::ReplyBody& answer) {
           [](const SyncRefusal& r) {
             return fmt::format("sync refused ({})", static_cast<int>(r.why));
           },
+          [](const core::SignalKept& r) {
+            return fmt::format("kept as number {}{}{}", r.row.number,
+                               r.row.taken_by ? ", taken" : "", r.existed ? " (known)" : "");
+          },
           [](const core::LeaseGranted& r) { return fmt::format("lease, epoch {}", r.epoch.value); },
       },
       answer);
@@ -177,6 +182,8 @@ std::string describe(const core::Command& command) {
           [](const CancelRun& c) { return "cancel " + to_text(c.run); },
           [&](const PauseRun& c) { return on(c.paused, "pause ", "resume ") + to_text(c.run); },
           [&](const CancelTask& c) { return of("cancel", c.task); },
+          [](const SignalRun& c) { return "signal " + c.name + " to " + to_text(c.run); },
+          [&](const AnswerApproval& c) { return of(on(c.approved, "approve", "reject"), c.task); },
           [&](const RetryTask& c) { return of("retry", c.task); },
           [&](const RedriveDeadLetter& c) { return of("re-drive", c.task); },
           [&](const DiscardDeadLetter& c) { return of("discard", c.task); },

@@ -103,6 +103,9 @@ enum class ActKind : std::uint8_t {
   kCheckAttempt,  // may the holder of this attempt still act?
   kSubmitWrong,   // no such DAG can run: refused
   kMalformed,     // no sense in it, or about nothing there is: refused
+  // Since the tenth drawing.
+  kSignal,  // to a run, under a name that something waits for, or not
+  kAnswer,  // to an approval: in time, too early, again, or the other way round
 };
 
 struct Act {

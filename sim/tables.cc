@@ -19,6 +19,7 @@ void Tables::apply(const RowBatch& rows) {
   for (const auto& row : rows.dead_letters) dead_letters_[row.attempt] = row;
   for (const auto& row : rows.leases) leases_[row.partition] = row;
   for (const auto& row : rows.queues) queues_[row.name] = row;
+  for (const auto& row : rows.signals) signals_[{row.run, row.number}] = row;
   for (const JournalRow& row : rows.journals) {
     row.forgotten ? void(journals_.erase(row.supervisor)) : void(journals_[row.supervisor] = row);
   }
@@ -96,6 +97,8 @@ std::uint32_t Tables::sweep_run(RunId run, std::uint32_t budget) {
   for (auto at = recovery_items_.begin(); left > 0 && at != recovery_items_.end();) {
     at->first.second.run == run ? void((at = recovery_items_.erase(at), --left)) : void(++at);
   }
+  sweep_table(signals_, signals_.lower_bound({run, 0}),
+              [run](const auto& key) { return key.first == run; });
   sweep_table(tasks_, tasks_.lower_bound(first), of_task);
   return budget - left;
 }
@@ -124,7 +127,7 @@ StoreImage Tables::image() const {
 std::optional<RunImage> Tables::run_image(RunId run) const {
   const auto found = runs_.find(run);
   if (found == runs_.end()) return std::nullopt;
-  RunImage image{.run = found->second, .tasks = {}, .data = {}};
+  RunImage image{.run = found->second, .tasks = {}, .data = {}, .signals = {}};
   for (auto it = tasks_.lower_bound({run, 0}); it != tasks_.end() && it->first.run == run; ++it) {
     image.tasks.push_back(it->second);
     const auto data = task_data_.find(it->first);
@@ -139,6 +142,10 @@ std::optional<RunImage> Tables::run_image(RunId run) const {
       continue;
     }
     if (data->second.checkpoint || data->second.uploaded) image.data.push_back(data->second);
+  }
+  for (auto it = signals_.lower_bound({run, 0}); it != signals_.end() && it->first.first == run;
+       ++it) {
+    image.signals.push_back(it->second);
   }
   return image;
 }

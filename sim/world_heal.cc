@@ -37,6 +37,11 @@ bool fits(const WorkerInfo& info, const Requirements& need) {
 // The longest that all attempts at one task of this node may take, one after the other.
 Duration longest_for(const Setup& setup, const NodeSpec& node, const NodeTraits& traits) {
   const core::Policy& policy = setup.timings.policy;
+  if (node.wait) {
+    const Duration faults = setup.faults_end - Instant{};
+    return node.wait->length + node.wait->timeout.value_or(Duration{}) + faults +
+           policy.worker_lease * 2;
+  }
   const RetryPolicy& retry = node.retry ? *node.retry : policy.retry;
   const Duration limit = node.execution_timeout.value_or(policy.execution_timeout);
   const Duration runs =

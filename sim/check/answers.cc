@@ -54,6 +54,7 @@ class OkIsDurable : public Checker {
     for (const auto& change : picture.runs().changes()) {
       const RunRow& run = *change.after;
       if (run.ending != RunEnding::kNone || run.state != RunState::kRunning) ended_.insert(run.id);
+      if (run.finally_ending != RunEnding::kNone) ended_.insert(run.id);
     }
     for (const auto& change : picture.tasks().changes()) {
       const TaskRow& task = *change.after;

@@ -6,7 +6,8 @@ namespace vortex::sim {
 namespace {
 
 // 24: after an accepted cancel no success is accepted and nothing of that run starts, not even
-// what is taken from a lost worker. A run that timed out starts nothing either.
+// what is taken from a lost worker. A run that timed out starts nothing either. The tasks of
+// `finally` are the exception: they run then, until they are stopped themselves.
 class CancelHolds : public CommitChecker {
  public:
   explicit CancelHolds(const CheckerTools& tools) : CommitChecker("24-cancel-holds", tools) {}
@@ -15,15 +16,22 @@ class CancelHolds : public CommitChecker {
     for (const auto& change : picture.tasks().changes()) {
       const RunId run = change.after->id.run;
       const RunRow* before = picture.runs().find_before(run);
-      if (before == nullptr || before->ending == RunEnding::kNone) continue;
+      const NodeSpec* spec = picture.spec_of(*change.after);
+      if (before == nullptr || spec == nullptr) continue;
+      const RunEnding ending = ending_for(*before, *spec);
+      if (ending == RunEnding::kNone) continue;
       // An operator may have brought it back to life.
-      if (picture.runs().find(run)->ending == RunEnding::kNone) continue;
-      check(*before, change);
+      if (ending_for(*picture.runs().find(run), *spec) == RunEnding::kNone) continue;
+      check(ending, change);
     }
   }
 
  private:
-  void check(const RunRow& run, const RowChange<TaskRow>& change) {
+  static RunEnding ending_for(const RunRow& run, const NodeSpec& spec) {
+    return spec.finally ? run.finally_ending : run.ending;
+  }
+
+  void check(RunEnding ending, const RowChange<TaskRow>& change) {
     const TaskRow& task = *change.after;
     if (is_new_grant(change)) violated("{} was granted after its run was ended", say(task));
     const bool was_held = change.before && is_held(change.before->state);
@@ -31,7 +39,7 @@ class CancelHolds : public CommitChecker {
       violated("{} was queued again after its run was ended", say(task));
     }
     const bool was_done = change.before && change.before->state == TaskState::kCompleted;
-    if (run.ending == RunEnding::kCancelled && task.state == TaskState::kCompleted && !was_done) {
+    if (ending == RunEnding::kCancelled && task.state == TaskState::kCompleted && !was_done) {
       violated("{} was accepted after its run was cancelled", say(task));
     }
   }

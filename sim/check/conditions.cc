@@ -49,6 +49,7 @@ class ConditionsDecide : public CommitChecker {
   void check_end(const Picture& picture, const RunRow& run) {
     const RunNodes* nodes = picture.nodes(run.id);
     if (nodes == nullptr || run.ending != RunEnding::kNone || acted_in_.contains(run.id)) return;
+    if (run.finally_ending != RunEnding::kNone) return;
     for (std::uint32_t n = 0; n < nodes->plan().nodes.size(); ++n) {
       const auto& end = nodes->node(n).end;
       if (nodes->plan().node_spec(n).condition.empty() || end == NodeEnd::kCancelled) continue;

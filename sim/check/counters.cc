@@ -39,6 +39,8 @@ class AttemptsAddUp : public CommitChecker {
  private:
   // An attempt that is under way, succeeded or was cancelled is in no other counter.
   static bool has_uncounted_attempt(const Picture& picture, const TaskRow& task) {
+    const NodeSpec* spec = picture.spec_of(task);
+    if (spec != nullptr && spec->wait) return false;
     if (is_held(task.state) || task.state == TaskState::kCompleted) return true;
     if (task.state != TaskState::kCancelled) return false;
     const AttemptRow* last = picture.attempts().find({task.id, task.epoch});

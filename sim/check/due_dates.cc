@@ -52,6 +52,7 @@ class NotBeforeDue : public Checker {
     for (const Event& event : commit->events) {
       if (event.kind == EventKind::kTaskClaimed && event.task) check_claim(picture, event);
       if (event.kind == EventKind::kRunCancelRequested && event.run) check_run(picture, event);
+      if (event.kind == EventKind::kFinallyStarted && event.run) finally_[*event.run] = event.at;
       note_revived(picture, event);
       told_.take(event);
     }
@@ -109,10 +110,19 @@ class NotBeforeDue : public Checker {
     if (text_in(event, "reason") == "cancel") return;
     const RunRow* run = picture.runs().find(*event.run);
     if (run == nullptr || !run->plan) return;
+    if (text_in(event, "reason") == "finally timeout") return check_finally(*run, event);
     const auto& limit = run->plan->spec.run_timeout;
     if (limit && event.at - run->created_at >= *limit) return;
     violated("run {} was ended by its timeout {} after it began", to_text(run->id),
              say(event.at - run->created_at));
+  }
+
+  void check_finally(const RunRow& run, const Event& event) {
+    const Duration limit = run.plan->spec.finally_timeout.value_or(hours(1));
+    const auto began = finally_.find(run.id);
+    if (began != finally_.end() && event.at - began->second >= limit) return;
+    violated("the finally tasks of run {} were stopped by their timeout before it was up",
+             to_text(run.id));
   }
 
   void check_stop(const Picture& picture, const RowChange<TaskRow>& change) {
@@ -142,6 +152,7 @@ class NotBeforeDue : public Checker {
   Instant began_;
   Instant last_commit_;
   std::set<TaskId> skipped_;
+  std::map<RunId, Instant> finally_;                            // when these tasks of a run began
   std::map<std::pair<RunId, std::uint32_t>, Instant> revived_;  // run and node: when last
   Told told_;
   Movement movement_;
@@ -177,7 +188,8 @@ class DueIsDone : public Checker {
     }
     for (const auto& change : picture.runs().changes()) {
       const RunRow& row = *change.after;
-      const bool open = row.state == RunState::kRunning && row.ending == RunEnding::kNone;
+      const bool open = row.state == RunState::kRunning && row.ending == RunEnding::kNone &&
+                        row.finally_ending == RunEnding::kNone;
       note(runs_, row.id, open && row.timeout_at != kNever);
     }
     for (const auto& change : picture.leases().changes()) {

@@ -69,7 +69,8 @@ int rank(TaskState state) {
   return is_final(state) ? static_cast<int>(TaskState::kCompleted) : static_cast<int>(state);
 }
 
-// Only what the worker reports leads here, and it was told of the grant after its commit.
+// Only what the worker reports leads here (but for what only waits), and it was told of the grant
+// after its commit.
 bool needs_committed_grant(TaskState state) {
   return state == TaskState::kRunning || state == TaskState::kCompleted;
 }
@@ -81,18 +82,19 @@ bool may_leave_final(const TaskRow& before, const TaskRow& after) {
 
 // Why the drawing of a task's life has no such way; null: it has. Steps within one commit merge, so
 // it is a way along the edges, not one edge, and a new epoch means it went back to Queued.
-const char* edge_fault(const TaskRow* before, const TaskRow& after, bool is_map) {
+const char* edge_fault(const TaskRow* before, const TaskRow& after, const NodeSpec& spec) {
   const bool same_epoch = before != nullptr && before->epoch == after.epoch;
   if (before != nullptr && is_final(before->state)) {
     if (before->state == after.state && same_epoch) return nullptr;
     if (!may_leave_final(*before, after)) return "there is no way out of that end";
   }
   const bool was_held = same_epoch && is_held(before->state);
-  if (needs_committed_grant(after.state) && !was_held) {
+  if (spec.wait && is_held(after.state)) return "it only waits, and was given to a worker";
+  if (!spec.wait && needs_committed_grant(after.state) && !was_held) {
     return "its grant was not committed before";
   }
   const bool waited = before == nullptr || before->state == TaskState::kWaiting;
-  if (after.state == TaskState::kSkipped && !waited && !is_map) return "it had been queued";
+  if (after.state == TaskState::kSkipped && !waited && !spec.map) return "it had been queued";
   if (before == nullptr || is_final(before->state)) return nullptr;
   if (same_epoch && rank(after.state) < rank(before->state)) return "back without a new epoch";
   if (after.epoch > before->epoch && after.state == TaskState::kWaiting) {
@@ -114,7 +116,7 @@ class OnlyDrawnEdges : public CommitChecker {
         violated("{} belongs to no known run or node", say(*change.after));
         continue;
       }
-      const char* fault = edge_fault(change.was(), *change.after, spec->map.has_value());
+      const char* fault = edge_fault(change.was(), *change.after, *spec);
       if (fault == nullptr) continue;
       violated("{}, then {}: {}", change.before ? say(*change.before) : "not there",
                say(*change.after), fault);

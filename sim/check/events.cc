@@ -76,7 +76,8 @@ class EventsTellAll : public Checker {
     }
     if (!event.task) return;
     Counts& counts = counts_[*event.task];
-    if (event.kind == EventKind::kTaskComplete) ++counts.completes;
+    const bool waited = number_in(event, "attempts") == 0;
+    if (event.kind == EventKind::kTaskComplete && !waited) ++counts.completes;
     if (event.kind == EventKind::kTaskFailed) ++counts.failures;
     if (event.kind == EventKind::kTaskTimeout) ++counts.timeouts;
     const bool dies =
@@ -121,13 +122,13 @@ class EventsTellAll : public Checker {
     const ToldRun* known = told_.run(row.id);
     if (known == nullptr) return violated("run {} is not in the log", to_text(row.id));
     const bool runs = row.state == RunState::kRunning;
-    const bool same = known->paused == row.paused &&
-                      known->stopped == (row.ending != RunEnding::kNone) &&
+    const bool stopped = row.ending != RunEnding::kNone || row.finally_ending != RunEnding::kNone;
+    const bool same = known->paused == row.paused && known->stopped == stopped &&
                       (runs ? known->state.empty() : known->state == to_text(row.state));
     if (same) return;
     violated("run {} is {}{}{}, and in the log '{}'{}{}", to_text(row.id), to_text(row.state),
-             row.paused ? ", paused" : "", row.ending != RunEnding::kNone ? ", stopped" : "",
-             known->state, known->paused ? ", paused" : "", known->stopped ? ", stopped" : "");
+             row.paused ? ", paused" : "", stopped ? ", stopped" : "", known->state,
+             known->paused ? ", paused" : "", known->stopped ? ", stopped" : "");
   }
 
   void check_switches(const Picture& picture) {

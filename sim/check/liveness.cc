@@ -37,6 +37,7 @@ class AllEnds : public Checker {
   void check_ended_whole(const Picture& picture, const RunRow& run) {
     const RunNodes* nodes = picture.nodes(run.id);
     if (run.state == RunState::kRunning || run.ending != RunEnding::kNone) return;
+    if (run.finally_ending != RunEnding::kNone) return;
     if (nodes == nullptr || nodes->nodes_open() == 0) return;
     violated("run {} became {} with {} nodes still to run: {}", to_text(run.id), to_text(run.state),
              nodes->nodes_open(), first_open(picture, run.id));

@@ -39,7 +39,9 @@ class NeedsMet : public CommitChecker {
     if (free && nodes->plan().nodes[task.node].level == 0) return;
     const std::pair<RunId, std::uint32_t> node{task.id.run, task.node};
     // What an operator reopened within this commit may have been met before.
-    const std::string fault = picture.revived_in(task.id.run) ? "" : fault_of(*nodes, task.node);
+    const RunRow& run = *picture.runs().find(task.id.run);
+    const std::string fault =
+        picture.revived_in(task.id.run) ? "" : fault_of(*nodes, task.node, run.ending);
     if (fault.empty()) {
       entitled_.insert(node);
     } else if (is_new_grant(change) && !entitled_.contains(node)) {
@@ -47,13 +49,15 @@ class NeedsMet : public CommitChecker {
     }
   }
 
-  static std::string fault_of(const RunNodes& nodes, std::uint32_t node) {
+  static std::string fault_of(const RunNodes& nodes, std::uint32_t node, RunEnding ending) {
     if (!nodes.needs_met(node)) return say_needs(nodes, node);
     if (nodes.says(node) != ConditionSays::kYes) {
       return "its condition does not hold: " + nodes.plan().node_spec(node).condition;
     }
     const std::uint32_t level = nodes.plan().nodes[node].level;
     if (!nodes.plan().spec.barrier_levels || nodes.levels_below_done(level)) return "";
+    // What a run that was stopped has not made never will be: 60 looks at what comes after it.
+    if (nodes.plan().node_spec(node).finally && ending != RunEnding::kNone) return "";
     return fmt::format("levels below its level {} are open", level);
   }
 

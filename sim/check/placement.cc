@@ -17,15 +17,22 @@ class PlacedRight : public ClaimChecker {
   explicit PlacedRight(const CheckerTools& tools) : ClaimChecker("37-placed-right", tools) {}
 
  private:
-  void claimed(const Picture&, const Claim& claim) override {
-    const char* wrong = objection(claim);
+  void claimed(const Picture& picture, const Claim& claim) override {
+    const char* wrong = objection(picture, claim);
     if (wrong == nullptr) wrong = lacks(claim.info, claim.spec.requirements);
     if (wrong == nullptr) return;
     violated("{} was given to '{}' at {}: {}", say(*claim.event.task), claim.event.worker.text,
              say(claim.event.at), wrong);
   }
 
-  const char* objection(const Claim& claim) const {
+  // What runs last is stopped by itself, which the row says.
+  static bool is_stopped(const Picture& picture, const Claim& claim, const ToldRun* run) {
+    if (!claim.spec.finally) return run != nullptr && run->stopped;
+    const RunRow* before = picture.runs().find_before(claim.task.id.run);
+    return before != nullptr && before->finally_ending != RunEnding::kNone;
+  }
+
+  const char* objection(const Picture& picture, const Claim& claim) const {
     if (claim.worker.standing == Standing::kDraining) return "the worker drains";
     if (claim.worker.standing != Standing::kActive) return "the worker is not there";
     const bool on_probation = claim.worker.blame == WorkerBlame::kProbation;
@@ -33,7 +40,7 @@ class PlacedRight : public ClaimChecker {
     if (claim.worker.suspect) return "the worker is suspect";
     const ToldRun* run = told().run(claim.task.id.run);
     if (run != nullptr && run->paused) return "its run is paused";
-    if (run != nullptr && run->stopped) return "its run was stopped";
+    if (is_stopped(picture, claim, run)) return "its run was stopped";
     if (told().queue_paused(claim.spec.requirements.queue)) return "its queue is paused";
     return nullptr;
   }

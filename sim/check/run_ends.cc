@@ -12,11 +12,24 @@ namespace {
 // skipped ones and allowed failures do no harm.
 RunState due_state(const RunRow& run, const RunNodes& nodes) {
   if (run.ending == RunEnding::kCancelled) return RunState::kCancelled;
+  if (run.finally_ending == RunEnding::kCancelled) return RunState::kCancelled;
   if (run.ending == RunEnding::kTimedOut) return RunState::kFailed;
   for (std::uint32_t n = 0; n < nodes.plan().nodes.size(); ++n) {
     if (nodes.spoils(n)) return RunState::kFailed;
   }
   return RunState::kCompleted;
+}
+
+// Nodes that must have ended before the run may. What was stopped need not: what it had not made
+// then, it never will.
+std::uint32_t must_end(const RunRow& run, const RunNodes& nodes) {
+  std::uint32_t open = 0;
+  for (std::uint32_t n = 0; n < nodes.plan().nodes.size(); ++n) {
+    const bool last = nodes.plan().node_spec(n).finally;
+    const RunEnding ending = last ? run.finally_ending : run.ending;
+    if (!nodes.node(n).end && ending == RunEnding::kNone) ++open;
+  }
+  return open;
 }
 
 // Somebody ran an item of a stopped map again: what it had skipped or never made comes back in
@@ -44,14 +57,14 @@ class RunEndFollows : public CommitChecker {
   void check(const Picture& picture, const RunRow& run) {
     const RunNodes* nodes = picture.nodes(run.id);
     if (nodes == nullptr) return;
-    const bool ending = run.ending != RunEnding::kNone;
+    const bool ending = run.ending != RunEnding::kNone || run.finally_ending != RunEnding::kNone;
     if (run.state == RunState::kRunning) {
       // One that was stopped ends when the sweep over its tasks has come to the last.
       if (ending || nodes->nodes_open() > 0 || nodes->tasks_open() > 0) return;
       if (map_goes_on(run, *nodes)) return;
       return violated("run {} goes on although all of its nodes have ended", to_text(run.id));
     }
-    if (nodes->tasks_open() > 0 || (!ending && nodes->nodes_open() > 0)) {
+    if (nodes->tasks_open() > 0 || (nodes->nodes_open() > 0 && must_end(run, *nodes) > 0)) {
       return violated("run {} has ended with {} open nodes and {} open tasks", to_text(run.id),
                       nodes->nodes_open(), nodes->tasks_open());
     }
@@ -78,6 +91,7 @@ class MapComplete : public CommitChecker {
   void check(const Picture& picture, const RunRow& run) {
     const RunNodes* nodes = picture.nodes(run.id);
     if (nodes == nullptr || run.ending != RunEnding::kNone) return;
+    if (run.finally_ending != RunEnding::kNone) return;
     for (std::uint32_t n = 0; n < nodes->plan().nodes.size(); ++n) {
       const auto& node = nodes->node(n);
       const std::uint32_t made = node.made;

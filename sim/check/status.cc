@@ -43,6 +43,7 @@ class StatusTrue : public CommitChecker {
     const RunRow& run = *change.after;
     const RunNodes* nodes = picture.nodes(run.id);
     if (nodes == nullptr || run.ending != RunEnding::kNone) return;
+    if (run.finally_ending != RunEnding::kNone) return;
     std::uint32_t level = change.before ? change.before->levels_passed : 0;
     for (; level < run.levels_passed && level < nodes->plan().levels; ++level) {
       if (!nodes->level_done(level)) {

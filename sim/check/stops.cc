@@ -44,8 +44,14 @@ class StopKept : public Checker {
   }
 
   void check_run(const RowChange<RunRow>& change) {
-    if (!change.before || change.before->ending == RunEnding::kNone) return;
-    if (change.after->ending == change.before->ending) return;
+    if (!change.before) return;
+    const auto taken_back = [](RunEnding before, RunEnding after) {
+      return before != RunEnding::kNone && before != after;
+    };
+    if (!taken_back(change.before->ending, change.after->ending) &&
+        !taken_back(change.before->finally_ending, change.after->finally_ending)) {
+      return;
+    }
     violated("the end of run {} was taken back", to_text(change.after->id));
   }
 
@@ -61,6 +67,7 @@ class StopKept : public Checker {
     } else if (const auto* all = std::get_if<core::CancelRun>(&told.command)) {
       const RunRow* row = picture.runs().find(all->run);
       if (row != nullptr && row->ending != RunEnding::kNone) return;
+      if (row != nullptr && row->finally_ending != RunEnding::kNone) return;
       violated("the cancel of run {} was acknowledged, and it goes on", to_text(all->run));
     }
   }

@@ -39,5 +39,7 @@ void add_quota_checkers(CheckerList& list, const CheckerTools& tools);        //
 void add_session_checkers(CheckerList& list, const CheckerTools& tools);      // 49
 void add_condition_checkers(CheckerList& list, const CheckerTools& tools);    // 50, 51
 void add_late_map_checkers(CheckerList& list, const CheckerTools& tools);     // 52, 53, 54
+void add_wait_checkers(CheckerList& list, const CheckerTools& tools);         // 58, 59
+void add_finally_checkers(CheckerList& list, const CheckerTools& tools);      // 60, 61
 
 }  // namespace vortex::sim

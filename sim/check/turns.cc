@@ -22,7 +22,7 @@ class TakenInTurn : public ClaimChecker {
       if (id == claim.task.id) continue;
       const TaskRow* other = picture.tasks().find_before(id);
       const NodeSpec* spec = other != nullptr ? picture.spec_of(*other) : nullptr;
-      if (spec == nullptr || spec->priority < claim.spec.priority) continue;
+      if (spec == nullptr || spec->wait || spec->priority < claim.spec.priority) continue;
       if (spec->requirements != claim.spec.requirements || !is_free(*other, *spec)) continue;
       if (spec->priority > claim.spec.priority) {
         violated("{} (priority {}) was taken before {} (priority {})", say(claim.task.id),

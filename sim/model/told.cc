@@ -57,6 +57,7 @@ std::string Told::take(const Event& event) {
     case EventKind::kRunCancelRequested:
     case EventKind::kRunPaused:
     case EventKind::kRunResumed:
+    case EventKind::kFinallyStarted:
       return event.run ? take_run(event) : "it names no run";
     case EventKind::kQueuePaused:
     case EventKind::kQueueResumed:
@@ -115,6 +116,12 @@ std::string Told::take_end(const Event& event, ToldTask& task) {
   const bool held = is_held(task.state);
   switch (event.kind) {
     case EventKind::kTaskComplete: {
+      // What only waits is given to nobody and has no attempts.
+      if (number_in(event, "attempts") == 0) {
+        const bool waited = task.state == TaskState::kQueued && event.worker.empty();
+        task.state = TaskState::kCompleted;
+        return wrong_if(!waited, "it did not wait");
+      }
       const bool wrong = task.state != TaskState::kRunning || task.worker != event.worker;
       task.state = TaskState::kCompleted;
       return wrong_if(wrong, "it did not run on that worker");
@@ -148,8 +155,13 @@ std::string Told::take_run(const Event& event) {
     case EventKind::kRunComplete:
       run.state = text_in(event, "state");
       return wrong_if(over || run.state.empty(), "it had ended before, or has no state");
-    case EventKind::kRunCancelRequested:
-      return wrong_if(std::exchange(run.stopped, true) || over, "it had been stopped, or ended");
+    case EventKind::kFinallyStarted:
+      run.finally = true;
+      return wrong_if(over, "it had ended");
+    case EventKind::kRunCancelRequested: {
+      bool& stopped = run.finally && run.stopped ? run.finally_stopped : run.stopped;
+      return wrong_if(std::exchange(stopped, true) || over, "it had been stopped, or ended");
+    }
     case EventKind::kRunPaused:
       return wrong_if(std::exchange(run.paused, true) || over, "it was paused, or had ended");
     default:

@@ -39,7 +39,9 @@ struct ToldTask {
 struct ToldRun {
   bool paused = false;
   bool stopped = false;  // cancelled, or its time is up
-  std::string state;     // empty: it runs
+  bool finally = false;  // its last tasks have begun, which can be stopped once more
+  bool finally_stopped = false;
+  std::string state;  // empty: it runs
 };
 
 struct ToldLease {
