@@ -57,6 +57,10 @@ std::string summary_of(const RowBatch& rows) {
   return text;
 }
 
+std::string of(const char* what, const TaskId& task) {
+  return fmt::format("{} r{}.{}", what, task.run.value, task.index);
+}
+
 std::vector<FactLine> lines_of_commit(const Committed& commit) {
   std::vector<FactLine> lines;
   lines.push_back(
@@ -152,9 +156,6 @@ std::string describe(const core::ReplyBody& answer) {
 std::string describe(const core::Command& command) {
   using namespace core;
   const auto on = [](bool yes, const char* a, const char* b) { return yes ? a : b; };
-  const auto of = [](const char* what, const TaskId& task) {
-    return fmt::format("{} r{}.{}", what, task.run.value, task.index);
-  };
   return std::visit(
       Overloaded{
           [](const RegisterWorker& c) { return "register " + text_of(c.info.id, c.incarnation); },
@@ -171,8 +172,8 @@ std::string describe(const core::Command& command) {
           [](const WorkerExited& c) { return "exited " + text_of(c.worker, c.incarnation); },
           [](const Unsent& c) { return "unsent to " + c.worker.text; },
           [](const DrainWorker& c) { return "drain " + c.worker.text; },
-          [&](const CordonWorker& c) {
-            return on(c.cordoned, "cordon ", "uncordon ") + c.worker.text;
+          [](const CordonWorker& c) {
+            return (c.cordoned ? "cordon " : "uncordon ") + c.worker.text;
           },
           [](const ResetWorker& c) { return "reset " + c.worker.text; },
           [](const DeleteWorker& c) { return "delete " + c.worker.text; },
@@ -183,7 +184,7 @@ std::string describe(const core::Command& command) {
           [&](const PauseRun& c) { return on(c.paused, "pause ", "resume ") + to_text(c.run); },
           [&](const CancelTask& c) { return of("cancel", c.task); },
           [](const SignalRun& c) { return "signal " + c.name + " to " + to_text(c.run); },
-          [&](const AnswerApproval& c) { return of(on(c.approved, "approve", "reject"), c.task); },
+          [&](const AnswerApproval& c) { return of(c.approved ? "approve" : "reject", c.task); },
           [&](const RetryTask& c) { return of("retry", c.task); },
           [&](const RedriveDeadLetter& c) { return of("re-drive", c.task); },
           [&](const DiscardDeadLetter& c) { return of("discard", c.task); },

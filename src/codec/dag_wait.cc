@@ -127,6 +127,7 @@ void judge_wait(Reading& in, NodeIx node, WaitDraft& draft) {
     first = kind;
   }
   if (first == 0) {
+    if (!in.fine()) return;  // a wrong key was probably meant as one of these
     return in.problem(
         node, "'wait' has none of for, until, signal and approval",
         "write wait: {for: 1h}, {until: ...}, {signal: NAME} or {approval: \"...?\"}");
@@ -152,7 +153,7 @@ void read_wait(Reading& in, NodeIx node, TaskDraft& out) {
     return in.wrong_type(node, object_word(in.document().syntax()), "write wait: {for: 1h}");
   }
   WaitDraft draft;
-  read_object(in, node, "wait", kWaitFields, draft);
+  read_object(in, node, "", kWaitFields, draft);
   judge_wait(in, node, draft);
   if (draft.spec.kind == WaitKind::kApproval && draft.by == 0) {
     draft.spec.by = {Role::kOperator, Role::kAdmin};
