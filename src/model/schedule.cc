@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <deque>
 #include <limits>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 
 namespace vortex {
@@ -201,6 +203,70 @@ std::optional<Instant> next_slot(const ScheduleSpec& spec, const Zone& zone, Ins
   }
   if (slot && spec.until && *slot > instant_of(*spec.until, zone)) slot.reset();
   return slot;
+}
+
+std::vector<Instant> newest_slots(const ScheduleSpec& spec, const Zone& zone, SlotRange range,
+                                  std::uint32_t most) {
+  std::deque<Instant> found;
+  Duration back = spec.cron.empty() ? spec.every * (std::int64_t{most} + 1) : hours(1);
+  for (bool all = most == 0; !all; back = back * 2) {
+    const Instant begin = std::max(range.after, range.until - back);
+    found.clear();
+    for (auto slot = next_slot(spec, zone, begin); slot && *slot <= range.until;
+         slot = next_slot(spec, zone, *slot)) {
+      found.push_back(*slot);
+      if (found.size() > most) found.pop_front();
+    }
+    all = found.size() == most || begin == range.after;
+  }
+  return {found.begin(), found.end()};
+}
+
+std::uint64_t count_slots(const ScheduleSpec& spec, const Zone& zone, SlotRange range,
+                          std::uint64_t most) {
+  std::uint64_t count = 0;
+  if (!spec.cron.empty()) {
+    for (auto slot = next_slot(spec, zone, range.after);
+         slot && *slot <= range.until && count < most; slot = next_slot(spec, zone, *slot)) {
+      ++count;
+    }
+    return count;
+  }
+  const Instant from = spec.from ? instant_of(*spec.from, zone) : Instant{};
+  if (spec.from) range.after = std::max(range.after, from - micros(1));
+  if (spec.until) range.until = std::min(range.until, instant_of(*spec.until, zone));
+  if (range.until <= range.after) return 0;
+  return static_cast<std::uint64_t>(floor_div((range.until - from).us, spec.every.us) -
+                                    floor_div((range.after - from).us, spec.every.us));
+}
+
+Duration jitter_of(const ScheduleSpec& spec, std::string_view dag, Instant slot) {
+  if (spec.jitter <= Duration{}) return {};
+  Hasher hasher;
+  hasher.add(dag);
+  hasher.add(static_cast<std::uint64_t>(slot.us));
+  const auto most = static_cast<std::uint64_t>(spec.jitter.us);
+  return {static_cast<std::int64_t>(hasher.value() % most)};
+}
+
+bool same_slots(const ScheduleSpec& a, const ScheduleSpec& b) {
+  const auto same_time = [](const auto& x, const auto& y) {
+    return x.has_value() == y.has_value() &&
+           (!x || (x->seconds == y->seconds && x->local == y->local));
+  };
+  return a.cron == b.cron && a.every == b.every && a.timezone == b.timezone &&
+         same_time(a.from, b.from) && same_time(a.until, b.until);
+}
+
+std::string slot_text(Instant slot) {
+  const TimeText text = time_text(slot);
+  std::string out(text.data(), 19);
+  out[10] = 'T';
+  return out + "Z";
+}
+
+std::string slot_key(std::string_view dag, Instant slot) {
+  return fmt::format("schedule:{}:{}", dag, slot_text(slot));
 }
 
 std::string in_words(const ScheduleSpec& spec) {

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/time.h"
 #include "base/zone.h"
@@ -63,6 +65,29 @@ struct ScheduleSpec {
 
 // The first slot after an instant; none: there are no more. `zone` is that of the specification.
 std::optional<Instant> next_slot(const ScheduleSpec& spec, const Zone& zone, Instant after);
+
+// Slots after one instant and up to another, which is included.
+struct SlotRange {
+  Instant after;
+  Instant until;
+};
+// The newest so many of them, oldest first.
+std::vector<Instant> newest_slots(const ScheduleSpec& spec, const Zone& zone, SlotRange range,
+                                  std::uint32_t most);
+// How many there are; of a cron expression, counted up to `most`.
+std::uint64_t count_slots(const ScheduleSpec& spec, const Zone& zone, SlotRange range,
+                          std::uint64_t most);
+
+// How much later than its slot a run starts: less than the jitter, and always the same.
+Duration jitter_of(const ScheduleSpec& spec, std::string_view dag, Instant slot);
+
+// The same slots, whatever is done about them.
+bool same_slots(const ScheduleSpec& a, const ScheduleSpec& b);
+
+// "2026-03-27T01:30:00Z"
+std::string slot_text(Instant slot);
+// The idempotency key of the run for a slot: on disk, append-only.
+std::string slot_key(std::string_view dag, Instant slot);
 
 // The instant of a time on the wall: of two the first, of none the end of the gap.
 Instant instant_of(const WrittenTime& time, const Zone& zone);

@@ -115,6 +115,66 @@ TEST(Schedule, ReadsTimesStrictly) {
   EXPECT_EQ(moment("2026-10-25 02:30", berlin()), moment("2026-10-25T00:30:00Z"));
 }
 
+TEST(Schedule, TheNewestSlotsAreFoundWithoutWalkingThroughAllOfThem) {
+  ScheduleSpec every;
+  every.every = seconds(1);
+  const Instant now = moment("2026-03-01");
+  const SlotRange long_ago{moment("1990-01-01"), now};
+  EXPECT_EQ(newest_slots(every, {}, long_ago, 2), (std::vector{now - seconds(1), now}));
+  EXPECT_EQ(count_slots(every, {}, long_ago, 10), 1'141'084'800u);
+  EXPECT_TRUE(newest_slots(every, {}, long_ago, 0).empty());
+  EXPECT_EQ(newest_slots(every, {}, {now - seconds(1), now}, 5), std::vector{now});
+  const ScheduleSpec leap = of_cron("0 0 29 2 *");
+  EXPECT_EQ(newest_slots(leap, {}, long_ago, 2),
+            (std::vector{moment("2020-02-29"), moment("2024-02-29")}));
+  EXPECT_EQ(newest_slots(leap, {}, {moment("2024-03-01"), now}, 2), std::vector<Instant>{});
+  EXPECT_EQ(count_slots(leap, {}, long_ago, 100), 9u);
+  EXPECT_EQ(count_slots(leap, {}, long_ago, 4), 4u);
+}
+
+TEST(Schedule, CountsOnlySlotsBetweenItsEnds) {
+  ScheduleSpec every;
+  every.every = minutes(10);
+  every.from = parse_written_time("2026-03-01T00:05:00Z", DayEnd::kFirst);
+  every.until = parse_written_time("2026-03-01T00:25:00Z", DayEnd::kFirst);
+  EXPECT_EQ(count_slots(every, {}, {moment("2026-02-01"), moment("2026-04-01")}, 1), 3u);
+  EXPECT_EQ(count_slots(every, {}, {moment("2026-03-01T00:05:00Z"), moment("2026-04-01")}, 1), 2u);
+  EXPECT_EQ(count_slots(every, {}, {moment("2026-03-02"), moment("2026-04-01")}, 1), 0u);
+}
+
+TEST(Schedule, JitterIsTheSameForTheSameSlotAndSpreadOverSlotsAndDags) {
+  ScheduleSpec spec;
+  spec.every = minutes(10);
+  const Instant slot = moment("2026-03-01");
+  EXPECT_EQ(jitter_of(spec, "etl", slot), Duration{});
+  spec.jitter = minutes(9);
+  const Duration first = jitter_of(spec, "etl", slot);
+  EXPECT_EQ(first, jitter_of(spec, "etl", slot));
+  EXPECT_NE(first, jitter_of(spec, "other", slot));
+  for (int i = 0; i < 100; ++i) {
+    const Duration some = jitter_of(spec, "etl", slot + minutes(i * 10));
+    EXPECT_GE(some, Duration{});
+    EXPECT_LT(some, spec.jitter);
+  }
+}
+
+TEST(Schedule, OnlyWhatMovesSlotsMakesAnotherSchedule) {
+  ScheduleSpec a = of_cron("30 2 * * *");
+  ScheduleSpec b = a;
+  b.overlap = Overlap::kAllow;
+  b.jitter = seconds(5);
+  b.catchup.limit = 7;
+  EXPECT_TRUE(same_slots(a, b));
+  b.timezone = "Europe/Berlin";
+  EXPECT_FALSE(same_slots(a, b));
+  a.until = parse_written_time("2026-12-31", DayEnd::kLast);
+  b = a;
+  EXPECT_TRUE(same_slots(a, b));
+  b.until = parse_written_time("2026-12-30", DayEnd::kLast);
+  EXPECT_FALSE(same_slots(a, b));
+  EXPECT_EQ(slot_key("etl", moment("2026-03-27T01:30:00Z")), "schedule:etl:2026-03-27T01:30:00Z");
+}
+
 TEST(Schedule, IsSaidInWords) {
   ScheduleSpec spec = of_cron("30 2 * * MON");
   spec.timezone = "Europe/Berlin";
