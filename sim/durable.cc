@@ -352,12 +352,16 @@ class Comparison {
   }
 
   void compare(const RunRequest& a, const RunRequest& b) {
-    const auto& [labels, params, idempotency_key, digest, submitted_by] = a;
+    const auto& [labels, params, idempotency_key, digest, submitted_by, schedule, slot, slot_end] =
+        a;
     same("labels", labels, b.labels);
     same("params", params, b.params);
     same("idempotency_key", idempotency_key, b.idempotency_key);
     same("digest of the request", digest, b.digest);
     same("submitted_by", submitted_by, b.submitted_by);
+    same("schedule", schedule, b.schedule);
+    same("slot", slot, b.slot);
+    same("slot_end", slot_end, b.slot_end);
   }
 
   // What waits for its level is judged again when that opens: it might as well wait for its needs.

@@ -23,6 +23,9 @@ void Tables::apply(const RowBatch& rows) {
   for (const JournalRow& row : rows.journals) {
     row.forgotten ? void(journals_.erase(row.supervisor)) : void(journals_[row.supervisor] = row);
   }
+  for (const ScheduleRow& row : rows.schedules) {
+    row.removed ? void(schedules_.erase(row.dag)) : void(schedules_[row.dag] = row);
+  }
   if (rows.counters) counters_ = *rows.counters;
 }
 
@@ -117,6 +120,7 @@ StoreImage Tables::image() const {
   for (const auto& [id, row] : leases_) image.leases.push_back(row);
   for (const auto& [id, row] : queues_) image.queues.push_back(row);
   for (const auto& [id, row] : journals_) image.journals.push_back(row);
+  for (const auto& [dag, row] : schedules_) image.schedules.push_back(row);
   for (const auto& [id, row] : dead_letters_) {
     const bool kept = !doomed_.contains(row.attempt.task.run);
     if (row.state == DeadLetterState::kOpen && kept) image.dead_letters.push_back(row);

@@ -44,6 +44,7 @@ class Tables {
   const std::map<Attempt, DeadLetterRow>& dead_letters() const { return dead_letters_; }
   const std::map<Attempt, AttemptRow>& attempts() const { return attempts_; }
   const std::map<std::string, QueueRow>& queues() const { return queues_; }
+  const std::map<std::string, ScheduleRow>& schedules() const { return schedules_; }
   std::uint32_t live_runs() const { return live_runs_; }
 
  private:
@@ -64,6 +65,7 @@ class Tables {
   std::map<std::string, QueueRow> queues_;
   std::map<std::string, JournalRow> journals_;
   std::map<std::pair<RunId, std::uint32_t>, SignalRow> signals_;
+  std::map<std::string, ScheduleRow> schedules_;
   std::set<RunId> doomed_;  // forgotten, with rows that are still to be swept
   CounterRow counters_;
   std::uint32_t live_runs_ = 0;

@@ -39,6 +39,22 @@ inline constexpr auto kTable<RunRow> = table<RunRow>(
         .stored(As::kNullIfEmpty)
         .nullable()
         .once(),
+    field<&RunRow::request, &RunRequest::schedule>(
+        "schedule", "DAG by whose schedule it was started; null: none")
+        .stored(As::kNullIfEmpty)
+        .nullable()
+        .once(),
+    field<&RunRow::request, &RunRequest::slot>("slot_us", "slot that it runs for; null: none")
+        .named("slot")
+        .stored(As::kMicros)
+        .nullable()
+        .once(),
+    field<&RunRow::request, &RunRequest::slot_end>("slot_end_us",
+                                                   "slot after that; null: there is none")
+        .named("slot_end")
+        .stored(As::kMicros)
+        .nullable()
+        .once(),
     field<&RunRow::levels_passed>("levels_passed", "number of levels whose tasks have all ended"),
     field<&RunRow::made>(kCountColumns, "tasks created so far, by state").named("counts"),
     kept<&RunRow::timeout_at>("timeout_at", "when the run as a whole times out"),
@@ -312,6 +328,31 @@ inline constexpr auto kTable<JournalRow> = table<JournalRow>(
     kept<&JournalRow::journal>("journal", "a new journal restarts the numbering"),
     kept<&JournalRow::last>("last", "newest accepted entry"),
     kept<&JournalRow::at>("at_us", "when it was accepted").stored(As::kMicrosAlways));
+
+template <>
+inline constexpr auto kTable<ScheduleRow> = table<ScheduleRow>(
+    "schedules",  //
+    field<&ScheduleRow::dag>("dag", "name of the DAG").key(),
+    field<&ScheduleRow::paused>("paused", "why it starts no runs; none: it is not paused"),
+    field<&ScheduleRow::failed_run>("failed_run", "the run that paused it by its failure")
+        .nullable(),
+    field<&ScheduleRow::decided>("decided_us", "every slot up to this time has been decided")
+        .named("decided_until")
+        .stored(As::kMicrosAlways),
+    kept<&ScheduleRow::waiting>("waiting", "slots that wait for a run to end, oldest first"),
+    field<&ScheduleRow::last_run>("last_run", "the newest run that it started").nullable(),
+    field<&ScheduleRow::last_slot>("last_slot_us", "the newest slot that a run was started for")
+        .named("last_slot")
+        .stored(As::kMicros)
+        .nullable(),
+    field<&ScheduleRow::applied_at>("applied_us", "when the DAG was applied")
+        .named("applied_at")
+        .stored(As::kMicrosAlways),
+    field<&ScheduleRow::applied_by>(
+        "applied_by", "name of the token that applied it, whose quota its runs use; null: none")
+        .stored(As::kNullIfEmpty)
+        .nullable(),
+    beside("digest", Write::kChanging, "digest of its plan").stored(As::kNumber));
 
 template <>
 inline constexpr auto kTable<CounterRow> = table<CounterRow>(

@@ -40,6 +40,9 @@ struct RunRequest {
   std::string idempotency_key;    // empty: none
   std::uint64_t digest = 0;       // of DAG, params and labels: one key, one request
   std::string submitted_by = {};  // name of the token; empty: none was needed
+  std::string schedule = {};      // the DAG by whose schedule it was started; empty: none
+  Instant slot = kNever;          // of the schedule; kNever: none
+  Instant slot_end = kNever;      // the slot after it; kNever: there is none
 };
 
 struct RunRow {  // key: id
@@ -185,6 +188,22 @@ struct QueueRow {  // key: name
   bool paused = false;
 };
 
+// A stored DAG that starts runs by itself. Which slot comes next and which of its runs are live
+// follows from other rows.
+struct ScheduleRow {  // key: dag
+  std::string dag;
+  PlanPtr plan;  // as it was applied last
+  SchedulePause paused = SchedulePause::kNone;
+  RunId failed_run = {};              // kByFailure: which
+  Instant decided;                    // nothing is to be decided any more up to here
+  std::vector<Instant> waiting = {};  // slots that wait for a run to end, oldest first
+  RunId last_run = {};                // the newest that it started; 0: none
+  Instant last_slot = kNever;         // of the newest that was started for a slot
+  Instant applied_at;
+  std::string applied_by = {};  // name of the token; empty: none was needed
+  bool removed = false;         // the row is removed
+};
+
 // A controller that was there lately, leading or not.
 struct ControllerRow {  // key: id
   ControllerId id;
@@ -224,6 +243,7 @@ struct RowBatch {
   std::vector<QueueRow> queues;
   std::vector<JournalRow> journals = {};
   std::vector<SignalRow> signals = {};
+  std::vector<ScheduleRow> schedules = {};
   std::optional<CounterRow> counters;
   // Forgotten: deleted before the rows above are written, so one that comes back is there again.
   std::vector<WorkerId> workers_gone;
@@ -269,6 +289,7 @@ struct StoreImage {
   std::vector<PartitionLeaseRow> leases;
   std::vector<QueueRow> queues;
   std::vector<JournalRow> journals = {};
+  std::vector<ScheduleRow> schedules = {};
   std::vector<KeyRow> keys;                 // of finished runs too
   std::vector<DeadLetterRow> dead_letters;  // open ones
   std::vector<DamagedRow> damaged;

@@ -218,6 +218,15 @@ inline constexpr auto kWords<SignalKind> = words<SignalKind>({
     {SignalKind::kRejected, "rejected"},
 });
 
+// Why a schedule starts no runs.
+enum class SchedulePause : std::uint8_t { kNone, kByOperator, kByFailure };
+template <>
+inline constexpr auto kWords<SchedulePause> = words<SchedulePause>({
+    {SchedulePause::kNone, "none"},
+    {SchedulePause::kByOperator, "operator"},
+    {SchedulePause::kByFailure, "failure"},
+});
+
 // What was done about a dead letter.
 enum class DeadLetterState : std::uint8_t { kOpen, kRedriven, kDiscarded };
 template <>

@@ -45,6 +45,7 @@ const std::vector<CopyTable>& copy_tables() {
       {"partition_leases", {"topic", "partition_id"}},
       {"queues", {"name"}},
       {"supervisor_journals", {"supervisor"}},
+      {"schedules", {"dag"}},
       {"events", {"first_seq"}},
       {"log_heads", {"task_key", "epoch"}},
       {"log_chunks", {"chunk"}},

@@ -33,6 +33,7 @@ enum class CursorKind : char {
   kLeases = 'l',
   kDags = 'g',
   kAudit = 'a',
+  kSchedules = 's',
 };
 
 std::string write_cursor(CursorKind kind, const CursorKey& key);

@@ -124,6 +124,10 @@ struct DagView : DagRow {  // without its plan
   std::uint32_t tasks = 0;
 };
 
+struct ScheduleView : ScheduleRow {  // without its plan
+  std::uint64_t digest = 0;
+};
+
 struct LogText {
   std::uint64_t offset = 0;  // of the first byte of `data` in what the attempt wrote
   std::string data;
@@ -228,6 +232,8 @@ class Reader {
   virtual Result<std::optional<PartitionLeaseRow>> lease(const PartitionKey& key) = 0;
   virtual Result<Page<DagView>> dags(const PageRequest& page) = 0;
   virtual Result<std::optional<DagView>> dag(const std::string& name) = 0;
+  virtual Result<Page<ScheduleView>> schedules(const PageRequest& page) = 0;  // by DAG
+  virtual Result<std::optional<ScheduleView>> schedule(const std::string& dag) = 0;
   // Events with a higher sequence than `after`; about bytes_max of them.
   virtual Result<EventLines> events_after(std::uint64_t after, std::uint32_t bytes_max) = 0;
   // Signs the tokens of attempts; random, and the same for all controllers of this database.

@@ -36,6 +36,7 @@ class Mirror {
   std::map<std::string, QueueRow> queues;
   std::map<std::string, JournalRow> journals;
   std::map<std::pair<RunId, std::uint32_t>, SignalRow> signals;
+  std::map<std::string, ScheduleRow> schedules;
   CounterRow counters;
 
  private:

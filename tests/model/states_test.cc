@@ -49,6 +49,7 @@ TEST(States, TextsOfStopsEndingsLettersAndRolesAreWords) {
   EXPECT_EQ(texts_of<StopReason>(),
             (Texts{"none", "cancel", "stale", "execution_timeout", "not_started"}));
   EXPECT_EQ(texts_of<RunEnding>(), (Texts{"none", "cancelled", "timed_out"}));
+  EXPECT_EQ(texts_of<SchedulePause>(), (Texts{"none", "operator", "failure"}));
   EXPECT_EQ(texts_of<DeadLetterState>(), (Texts{"open", "redriven", "discarded"}));
   EXPECT_EQ(texts_of<Role>(), (Texts{"viewer", "submitter", "operator", "worker", "admin"}));
 }

@@ -46,6 +46,10 @@ class Asker {
     answers_["dags"] =
         show(walk([&](const PageRequest& page) { return reader_.dags(page); }, limit_));
   }
+  void schedules() {
+    answers_["schedules"] =
+        show(walk([&](const PageRequest& page) { return reader_.schedules(page); }, limit_));
+  }
   void items(RecoveryId id) {
     answers_[fmt::format("items {}", id.value)] = show(
         walk([&](const PageRequest& page) { return reader_.recovery_items(id, page); }, limit_));
@@ -135,6 +139,7 @@ void ask_fleet(Asker& ask, const World& world) {
   audit.after.reset();
   ask.audit("of ann, newest first", audit);
   ask.dags();
+  ask.schedules();
 }
 
 void ask_one_by_one(Reader& reader, const World& world, Answers& answers) {

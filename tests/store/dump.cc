@@ -119,6 +119,14 @@ std::string show(const DagView& view) {
                      view.nodes, view.tasks);
 }
 
+std::string show(const ScheduleView& view) {
+  return fmt::format("{} {:x}", show_record<ScheduleRow>(view), view.digest);
+}
+
+std::string show(const ScheduleRow& row) {
+  return fmt::format("{} {:x}", show_record(row), row.plan->digest);
+}
+
 std::string show(const LogText& text) {
   return fmt::format("{}+'{}' skipped={} next={} size={}", text.offset, text.data, text.skipped,
                      text.next_offset, text.size);
@@ -140,7 +148,7 @@ std::string show(const RunImage& image) {
 std::string show(const StoreImage& image) {
   return show(image.counters) + "\n" + show(image.runs) + show(image.workers) +
          show(image.machines) + show(image.leases) + show(image.queues) + show(image.journals) +
-         show(image.keys) + show(image.dead_letters);
+         show(image.schedules) + show(image.keys) + show(image.dead_letters);
 }
 
 }  // namespace vortex::store::testing

@@ -18,6 +18,8 @@ std::string show(const AttemptRow& row);
 std::string show(const WorkerRow& row);
 std::string show(const MachineRow& row);
 std::string show(const JournalRow& row);
+std::string show(const ScheduleRow& row);
+std::string show(const ScheduleView& view);
 std::string show(const QueueRow& row);
 std::string show(const ControllerRow& row);
 std::string show(const PartitionLeaseRow& row);

@@ -61,6 +61,7 @@ TEST(Records, HaveEveryColumnOfTheirTableAndNoOther) {
                                   "queues",
                                   "controllers",
                                   "supervisor_journals",
+                                  "schedules",
                                   "tokens",
                                   "webhooks",
                                   "secrets",

@@ -84,6 +84,11 @@ void World::make_run(Commit& commit) {
     auto request = std::make_shared<RunRequest>();
     request->labels = {{"site", fmt::format("s{}", rng_.below(2))}, {"team", "images"}};
     request->params = fmt::format(R"({{"dir":"/srv","n":{}}})", rng_.below(3));
+    if (rng_.chance(300)) {
+      request->schedule = "dag-1";
+      request->slot = now_;
+      if (rng_.chance(500)) request->slot_end = now_ + seconds(1);
+    }
     run.row.request = request;
   }
   const auto tasks = static_cast<std::uint32_t>(rng_.between(1, run.row.plan->tasks));
@@ -258,6 +263,17 @@ void World::change_small(Commit& commit) {
                          .plan = plans_[rng_.below(plans_.size())],
                          .updated_at = now_,
                          .deleted = rng_.chance(300)});
+  commit.rows.schedules.push_back({.dag = fmt::format("dag-{}", rng_.below(3)),
+                                   .plan = plans_[rng_.below(plans_.size())],
+                                   .paused = static_cast<SchedulePause>(rng_.below(3)),
+                                   .failed_run = {rng_.below(9)},
+                                   .decided = now_,
+                                   .waiting = {now_, now_ + seconds(1)},
+                                   .last_run = {rng_.below(9)},
+                                   .last_slot = rng_.chance(500) ? now_ : kNever,
+                                   .applied_at = now_,
+                                   .applied_by = rng_.chance(500) ? "ann" : "",
+                                   .removed = rng_.chance(300)});
   CounterRow counters;
   counters.next_run = {next_run_};
   for (auto& count : counters.tasks) count = rng_.below(1'000);

@@ -81,6 +81,8 @@ Result<std::vector<UnreadableRow>> find_unreadable(Session& db) {
                            decode(db, "all_leases", damaged, take_row<PartitionLeaseRow>, lease),
                            decode(db, "all_queues", damaged, take_row<QueueRow>,
                                   [](const QueueRow& row) { return row.name; }),
+                           decode(db, "all_schedules", damaged, take_schedule,
+                                  [](const StoredSchedule& stored) { return stored.row.dag; }),
                            decode(db, "read_counters", damaged, take_row<CounterRow>,
                                   [](const CounterRow&) { return std::string("1"); })}) {
     if (!done) return std::unexpected(done.error());

@@ -67,6 +67,7 @@ ImageLoad::ImageLoad(Session& db, Known& known)
       leases_(db.prepare("all_leases")),
       queues_(db.prepare("all_queues")),
       journals_(db.prepare("all_journals")),
+      schedules_(db.prepare("all_schedules")),
       keys_(db.prepare("all_keys")),
       dead_letters_(db.prepare("open_dead_letters")) {}
 
@@ -76,6 +77,7 @@ Result<StoreImage> ImageLoad::image() {
   // No transaction around it: nobody else writes, and this connection is busy reading.
   if (auto done = load_rest(image); !done) return std::unexpected(done.error());
   if (auto done = load_leases(image); !done) return std::unexpected(done.error());
+  if (auto done = load_schedules(image); !done) return std::unexpected(done.error());
   if (auto done = load_runs(image); !done) return std::unexpected(done.error());
   if (auto done = load_open_runs(image); !done) return std::unexpected(done.error());
   if (auto done = name_odd_runs(image); !done) return std::unexpected(done.error());
@@ -209,6 +211,26 @@ Result<void> ImageLoad::load_leases(StoreImage& image) {
   }
   if (rows.failed()) return std::unexpected(rows.error());
   if (unreadable) floor.value = highest + kEpochJump;
+  return {};
+}
+
+Result<void> ImageLoad::load_schedules(StoreImage& image) {
+  std::vector<StoredSchedule> found;
+  const auto name = [](const StoredSchedule& stored) { return stored.row.dag; };
+  if (auto done = load_all(schedules_, found, image.damaged, take_schedule, name); !done) {
+    return done;
+  }
+  for (StoredSchedule& stored : found) {
+    auto plan = known_.plan(stored.digest);
+    if (!plan && plan.error().fault != Fault::kDamaged) return std::unexpected(plan.error());
+    if (plan && *plan && (*plan)->spec.schedule) {
+      stored.row.plan = *std::move(plan);
+      image.schedules.push_back(std::move(stored.row));
+    } else {
+      image.damaged.push_back(
+          {"schedules", stored.row.dag, "digest", "does not refer to a DAG with a schedule", {}});
+    }
+  }
   return {};
 }
 

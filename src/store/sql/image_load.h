@@ -29,6 +29,8 @@ class ImageLoad {
   Result<void> name_odd_runs(StoreImage& image);
   Result<void> load_rest(StoreImage& image);
   Result<void> load_leases(StoreImage& image);
+  // With their definitions; one without is named and left out.
+  Result<void> load_schedules(StoreImage& image);
   Result<void> load_one(StoreImage& image, RunId run);
   // Adds the run, or names what is wrong with it and leaves it out.
   Result<void> add_run(StoreImage& image, Rows& rows);
@@ -55,6 +57,7 @@ class ImageLoad {
   Statement& leases_;
   Statement& queues_;
   Statement& journals_;
+  Statement& schedules_;
   Statement& keys_;
   Statement& dead_letters_;
 };

@@ -163,6 +163,32 @@ Result<std::optional<DagView>> SqlReader::dag(const std::string& name) {
   return read_one<DagView>(sql_.one_dag.start().text(name), take_dag);
 }
 
+namespace {
+
+ScheduleView take_schedule_view(Rows& rows) {
+  StoredSchedule stored = take_schedule(rows);
+  ScheduleView view;
+  static_cast<ScheduleRow&>(view) = std::move(stored.row);
+  view.digest = stored.digest;
+  return view;
+}
+
+}  // namespace
+
+Result<Page<ScheduleView>> SqlReader::schedules(const PageRequest& page) {
+  const auto cursor = read_cursor(CursorKind::kSchedules, page.cursor);
+  if (!cursor) return std::unexpected(cursor.error());
+  const std::uint32_t limit = page_rows(page);
+  const std::string after = *cursor ? (*cursor)->text : std::string{};
+  return read_page<ScheduleView>(
+      sql_.schedule_page.start().text(after).number(limit + 1), limit, CursorKind::kSchedules,
+      take_schedule_view, [](const ScheduleView& row) { return CursorKey{.text = row.dag}; });
+}
+
+Result<std::optional<ScheduleView>> SqlReader::schedule(const std::string& dag) {
+  return read_one<ScheduleView>(sql_.one_schedule.start().text(dag), take_schedule_view);
+}
+
 std::unique_ptr<Reader> make_reader(std::unique_ptr<Session> db, PlanShelf& shelf) {
   return std::make_unique<SqlReader>(std::move(db), shelf);
 }

@@ -41,6 +41,8 @@ ReaderStatements::ReaderStatements(Session& db)
       one_lease(db.prepare("one_lease")),
       dag_page(db.prepare("dag_page")),
       one_dag(db.prepare("one_dag")),
+      schedule_page(db.prepare("schedule_page")),
+      one_schedule(db.prepare("one_schedule")),
       events_from(db.prepare("events_from")),
       attempt_key(db.prepare("attempt_key")),
       all_tokens(db.prepare("all_tokens")),

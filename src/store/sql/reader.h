@@ -69,6 +69,8 @@ struct ReaderStatements {
   Statement& one_lease;
   Statement& dag_page;
   Statement& one_dag;
+  Statement& schedule_page;
+  Statement& one_schedule;
   Statement& events_from;
   Statement& attempt_key;
   Statement& all_tokens;
@@ -119,6 +121,8 @@ class SqlReader final : public Reader {
   Result<std::optional<PartitionLeaseRow>> lease(const PartitionKey& key) override;
   Result<Page<DagView>> dags(const PageRequest& page) override;
   Result<std::optional<DagView>> dag(const std::string& name) override;
+  Result<Page<ScheduleView>> schedules(const PageRequest& page) override;
+  Result<std::optional<ScheduleView>> schedule(const std::string& dag) override;
   Result<EventLines> events_after(std::uint64_t after, std::uint32_t bytes_max) override;
   Result<std::string> attempt_key() override;
   Result<std::vector<TokenRow>> tokens() override;

@@ -69,6 +69,13 @@ TaskRow take_task(Rows& rows) {
   return row;
 }
 
+StoredSchedule take_schedule(Rows& rows) {
+  StoredSchedule stored;
+  stored.row = take_row<ScheduleRow>(rows);
+  stored.digest = rows.unsigned_number();
+  return stored;
+}
+
 StoredRun take_run(Rows& rows) {
   RunRow row = take_row<RunRow>(rows);
   return {std::move(row), rows.unsigned_number()};

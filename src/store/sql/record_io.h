@@ -202,4 +202,11 @@ struct StoredRun {
 };
 StoredRun take_run(Rows& rows);
 
+// The same for a schedule.
+struct StoredSchedule {
+  ScheduleRow row;
+  std::uint64_t digest = 0;
+};
+StoredSchedule take_schedule(Rows& rows);
+
 }  // namespace vortex::store::sql

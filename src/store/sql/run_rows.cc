@@ -24,6 +24,8 @@ RunRows::RunRows(Session& db, Known& known, PlanShelf& shelf, Packer& packer)
       delete_uses_(db.prepare("delete_uses_if_none")),
       write_dag_(db.prepare("write_dag")),
       delete_dag_(db.prepare("delete_dag")),
+      write_schedule_(db.prepare("write_schedule")),
+      delete_schedule_(db.prepare("delete_schedule")),
       spare_(db.prepare("spare_run")),
       write_signal_(db.prepare("write_signal")) {}
 
@@ -31,6 +33,7 @@ void RunRows::write(Transaction& tx, const Commit& commit) {
   new_runs_.clear();
   new_uses_.clear();
   for (const DagRow& row : commit.dags) write_dag(tx, row);
+  for (const ScheduleRow& row : commit.rows.schedules) write_schedule(tx, row);
   for (const RunRow& row : commit.rows.runs) write_run(tx, row);
   for (const auto& [digest, runs] : new_uses_) {
     tx.run(count_uses_.start().unsigned_number(digest).number(runs));
@@ -124,6 +127,19 @@ void RunRows::write_dag(Transaction& tx, const DagRow& row) {
   write_spec(tx, row.plan);
   tx.run(mark_applied_.start().unsigned_number(row.plan->digest));
   tx.run(bind_row(write_dag_, row).unsigned_number(row.plan->digest));
+}
+
+void RunRows::write_schedule(Transaction& tx, const ScheduleRow& row) {
+  if (row.removed) {
+    tx.run(delete_schedule_.start().text(row.dag));
+    return;
+  }
+  if (!row.plan) {
+    return tx.fail({Fault::kBadRequest, fmt::format("schedule '{}' has no definition", row.dag)});
+  }
+  write_spec(tx, row.plan);
+  tx.run(mark_applied_.start().unsigned_number(row.plan->digest));
+  tx.run(bind_row(write_schedule_, row).unsigned_number(row.plan->digest));
 }
 
 namespace {

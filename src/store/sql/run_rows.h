@@ -35,6 +35,7 @@ class RunRows {
   void note(const RunRow& row, bool inserted);
   void write_spec(Transaction& tx, const PlanPtr& plan);
   void write_dag(Transaction& tx, const DagRow& row);
+  void write_schedule(Transaction& tx, const ScheduleRow& row);
 
   Known& known_;
   PlanShelf& shelf_;
@@ -51,6 +52,8 @@ class RunRows {
   Statement& delete_uses_;
   Statement& write_dag_;
   Statement& delete_dag_;
+  Statement& write_schedule_;
+  Statement& delete_schedule_;
   Statement& spare_;
   Statement& write_signal_;
 };

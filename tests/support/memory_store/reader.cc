@@ -43,6 +43,14 @@ Result<Page<Item>> page_of(std::vector<Item> items, const PageRequest& request, 
   return page;
 }
 
+ScheduleView view_of(const ScheduleRow& row) {
+  ScheduleView view;
+  static_cast<ScheduleRow&>(view) = row;
+  view.digest = row.plan->digest;
+  view.plan = nullptr;
+  return view;
+}
+
 std::uint64_t key_number(TaskId task) {
   return static_cast<std::uint64_t>(key_of(task).value_or(0));
 }
@@ -271,6 +279,21 @@ class MemoryReader final : public Reader {
       if (view.name == name) return std::move(view);
     }
     return std::optional<DagView>{};
+  }
+
+  Result<Page<ScheduleView>> schedules(const PageRequest& page) override {
+    const Lock lock(shared_.mutex);
+    std::vector<ScheduleView> views;
+    for (const auto& [dag, row] : tables_.schedules) views.push_back(view_of(row));
+    return page_of(std::move(views), page, CursorKind::kSchedules, Order::kUp,
+                   [](const ScheduleView& row) { return CursorKey{.text = row.dag}; });
+  }
+
+  Result<std::optional<ScheduleView>> schedule(const std::string& dag) override {
+    const Lock lock(shared_.mutex);
+    const auto found = tables_.schedules.find(dag);
+    if (found == tables_.schedules.end()) return std::optional<ScheduleView>{};
+    return view_of(found->second);
   }
 
   Result<EventLines> events_after(std::uint64_t after, std::uint32_t bytes_max) override {

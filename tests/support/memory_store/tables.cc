@@ -19,6 +19,9 @@ Result<void> Tables::check(const Commit& commit) const {
   for (const DagRow& row : commit.dags) {
     if (!row.deleted && !row.plan) return refused("a DAG without a definition");
   }
+  for (const ScheduleRow& row : commit.rows.schedules) {
+    if (!row.removed && !row.plan) return refused("a schedule without a definition");
+  }
   if (auto done = check_runs(commit); !done) return done;
   if (auto done = check_tasks(commit); !done) return done;
   return check_logs(commit);
@@ -76,6 +79,7 @@ Result<void> Tables::check_logs(const Commit& commit) const {
 void Tables::apply(const Commit& commit) {
   clock = std::max(clock, commit.now);
   for (const DagRow& row : commit.dags) apply_dag(row);
+  for (const ScheduleRow& row : commit.rows.schedules) apply_schedule(row);
   for (const RunRow& row : commit.rows.runs) apply_run(row);
   for (const TaskRow& row : commit.rows.tasks) apply_task(row);
   for (const TaskDataRow& row : commit.rows.task_data) apply_data(row);
@@ -191,6 +195,17 @@ void Tables::apply_dag(const DagRow& row) {
   if (!spec.plan) spec.plan = row.plan;
   spec.applied = true;
   dags[row.name] = {.digest = row.plan->digest, .updated_at = row.updated_at};
+}
+
+void Tables::apply_schedule(const ScheduleRow& row) {
+  if (row.removed) {
+    schedules.erase(row.dag);
+    return;
+  }
+  StoredSpec& spec = specs[row.plan->digest];
+  if (!spec.plan) spec.plan = row.plan;
+  spec.applied = true;
+  schedules[row.dag] = row;
 }
 
 void Tables::apply_webhooks(const Commit& commit) {

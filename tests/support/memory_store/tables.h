@@ -94,6 +94,7 @@ class Tables {
   std::map<std::string, QueueRow> queues;
   std::map<std::pair<RunId, std::uint32_t>, SignalRow> signals;
   std::map<std::string, JournalRow> journals;
+  std::map<std::string, ScheduleRow> schedules;
   std::map<std::string, TokenRow> tokens;
   std::map<std::string, WebhookRow> webhooks;
   std::map<std::uint64_t, AuditRow> audit;
@@ -117,6 +118,7 @@ class Tables {
   void apply_attempt(const AttemptRow& row);
   void apply_log(const LogChunk& chunk);
   void apply_dag(const DagRow& row);
+  void apply_schedule(const ScheduleRow& row);
   void apply_rest(const Commit& commit);
   void forget(RunId run);
 

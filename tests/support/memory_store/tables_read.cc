@@ -87,6 +87,9 @@ StoreImage Tables::image() const {
   for (const auto& [id, row] : leases) image.leases.push_back(row);
   for (const auto& [id, row] : queues) image.queues.push_back(row);
   for (const auto& [id, row] : journals) image.journals.push_back(row);
+  for (const auto& [dag, row] : schedules) {
+    if (row.plan->spec.schedule) image.schedules.push_back(row);
+  }
   for (const auto& [attempt, row] : dead_letters) {
     if (row.state != DeadLetterState::kOpen || is_doomed(attempt.task)) continue;
     image.dead_letters.push_back(row);

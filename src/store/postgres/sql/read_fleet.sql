@@ -56,6 +56,13 @@ WHERE d.name > $1 ORDER BY d.name LIMIT $2;
 SELECT @columns:dags d@, d.digest, s.nodes, s.tasks
 FROM dags d JOIN dag_specs s ON s.digest = d.digest WHERE d.name = $1;
 
+-- name: schedule_page
+SELECT @columns:schedules c@, c.digest FROM schedules c
+WHERE c.dag > $1 ORDER BY c.dag LIMIT $2;
+
+-- name: one_schedule
+SELECT @columns:schedules c@, c.digest FROM schedules c WHERE c.dag = $1;
+
 -- name: attempt_key
 SELECT value FROM cluster_keys WHERE name = 'attempts';
 

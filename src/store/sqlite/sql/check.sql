@@ -31,6 +31,9 @@ WHERE NOT EXISTS (SELECT 1 FROM dag_specs s WHERE s.digest = r.digest)
 UNION ALL
 SELECT 'DAG ''' || d.name || ''' has no definition' FROM dags d
 WHERE NOT EXISTS (SELECT 1 FROM dag_specs s WHERE s.digest = d.digest)
+UNION ALL
+SELECT 'schedule ''' || c.dag || ''' has no definition' FROM schedules c
+WHERE NOT EXISTS (SELECT 1 FROM dag_specs s WHERE s.digest = c.digest)
 LIMIT 20;
 
 -- name: check_uses

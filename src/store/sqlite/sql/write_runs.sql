@@ -37,3 +37,9 @@ DELETE FROM dags WHERE name = ?1;
 
 -- name: write_signal
 @upsert:run_signals@;
+
+-- name: write_schedule
+@upsert:schedules@;
+
+-- name: delete_schedule
+DELETE FROM schedules WHERE dag = ?1;
