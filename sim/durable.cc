@@ -143,7 +143,7 @@ class Comparison {
   // silence_floor, weak_losses: a new term grants everybody a full lease); passes; planted.
   void compare_own() {
     const auto& [policy, term, clock, rng, tasks, runs, workers, ready, timers, promises, approvals,
-                 machines, partitions, free_partitions, leases, keys, journals, dead_letters,
+                 machines, partitions, free_partitions, leases, keys, journals, schedules, dead_letters,
                  counters, taken, taken_by, next_grant, bulk, leftover, offering, retired_look,
                  brake, next_trickle, store_writable, silence_floor, weak_losses, health_passes,
                  reconcile_passes, pass_marked, pass_machines, planted] = a_;
@@ -185,6 +185,12 @@ class Comparison {
               [this](const JournalRow& a, const JournalRow& b) { compare(a, b); });
     same_keys("dead letter", a_.dead_letters, b_.dead_letters, task,
               [this](const OpenDeadLetter& a, const OpenDeadLetter& b) { compare(a, b); });
+    same_keys("schedule", a_.schedules.by_name(), b_.schedules.by_name(), text,
+              [this](ScheduleIx a, ScheduleIx b) { compare(a_.schedules[a], b_.schedules[b]); });
+    same_keys("runs of schedule", a_.schedules.all_live(), b_.schedules.all_live(), text,
+              [this](const std::set<RunId>& a, const std::set<RunId>& b) {
+                same("which are live", true, a == b);
+              });
     same_keys("queue", paused_queues(a_), paused_queues(b_), text, [](bool, bool) {});
   }
 
@@ -218,6 +224,12 @@ class Comparison {
   void compare(const JournalRow& a, const JournalRow& b) {
     same_record(a, b);
     same("forgotten", a.forgotten, b.forgotten);
+  }
+  void compare(const Schedule& a, const Schedule& b) {
+    same_record<ScheduleRow>(a, b);
+    same("plan", a.plan->digest, b.plan->digest);
+    same("removed", a.removed, b.removed);
+    same("zone", a.zone ? a.zone->name : "", b.zone ? b.zone->name : "");
   }
   void compare(const OpenDeadLetter& a, const OpenDeadLetter& b) {
     const auto& [epoch, reason, at, message] = a;

@@ -43,6 +43,9 @@ struct HashFact {
     for (const auto& row : f.rows.dead_letters) add(row.attempt);
     for (const auto& row : f.rows.leases) add(row.holder.text), add(row.epoch.value);
     for (const auto& row : f.rows.signals) add(row.run.value), add(std::uint64_t{row.number});
+    for (const auto& row : f.rows.schedules) {
+      add(row.dag), add(static_cast<std::uint64_t>(row.paused)), add(row.decided);
+    }
     for (const auto& event : f.events) add(static_cast<std::uint64_t>(event.kind));
     for (const RunId run : f.expired) add(run.value);
   }

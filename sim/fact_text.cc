@@ -191,6 +191,12 @@ std::string describe(const core::Command& command) {
           [&](const PauseQueue& c) {
             return on(c.paused, "pause queue ", "resume queue ") + c.queue;
           },
+          [](const ApplyDag& c) { return "apply " + (c.plan ? c.plan->spec.name : "nothing"); },
+          [](const DeleteDag& c) { return "delete DAG " + c.name; },
+          [&](const PauseSchedule& c) {
+            return on(c.paused, "pause schedule ", "resume schedule ") + c.dag;
+          },
+          [](const TriggerSchedule& c) { return "trigger " + c.dag; },
           [](const AcquireLease& c) {
             return fmt::format("{} acquires {}", c.agent.text, c.partition.partition);
           },

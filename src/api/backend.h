@@ -72,15 +72,12 @@ struct WriteSecret {
 struct WriteRewrap {
   SecretRewrap rewrap;
 };
-struct WriteDag {
-  DagRow row;
-};
 struct WriteAudit {
   std::vector<AuditRow> rows;
 };
 using SideWrite =
     std::variant<WriteLog, WriteCheckpointPiece, WriteToken, WriteWebhook, WriteWebhookStep,
-                 WriteWebhookSeal, WriteSecret, WriteRewrap, WriteDag, WriteAudit>;
+                 WriteWebhookSeal, WriteSecret, WriteRewrap, WriteAudit>;
 
 // What came of telling a receiver something.
 struct Delivery {

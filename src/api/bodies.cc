@@ -117,7 +117,19 @@ constexpr codec::Field<SubmitBody> kSubmitFields[] = {
     {"params", read_params},
     {"labels", read_labels},
 };
+void read_slot(Reading& in, NodeIx node, SubmitBody& out) {
+  const auto text = codec::text_of(in, node);
+  if (!text) return;
+  const auto time = parse_written_time(*text, DayEnd::kFirst);
+  if (time && !time->local) {
+    out.slot = Instant{time->seconds * 1'000'000};
+  } else {
+    in.problem(node, "it must be a time in UTC", "write 2026-03-27T01:30:00Z");
+  }
+}
+
 constexpr codec::Field<SubmitBody> kNamedFields[] = {
+    {"slot", read_slot},
     {"params", read_params},
     {"labels", read_labels},
 };
@@ -288,6 +300,11 @@ constexpr codec::Field<LifecycleBody> kLifecycleFields[] = {
 };
 
 constexpr Duration kDrainLongest = seconds(7 * 86'400);
+
+constexpr codec::Field<TriggerBody> kTriggerFields[] = {
+    {"unless_running", [](Reading& in, NodeIx node,
+                          TriggerBody& out) { codec::read_flag(in, node, out.unless_running); }},
+};
 
 constexpr codec::Field<DrainBody> kDrainFields[] = {
     {"deadline",
@@ -492,6 +509,11 @@ codec::Decoded<LeaseBody> read_lease_request(std::string_view json) {
 }
 
 codec::Decoded<LeaseBody> read_lease_held(std::string_view json) { return read(json, kHeldFields); }
+
+codec::Decoded<TriggerBody> read_trigger(std::string_view json) {
+  if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) return TriggerBody{};
+  return read(json, kTriggerFields);
+}
 
 codec::Decoded<DrainBody> read_drain(std::string_view json) {
   if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) return DrainBody{};

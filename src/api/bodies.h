@@ -22,6 +22,7 @@ struct SubmitBody {
   codec::Position dag_at;  // where that begins
   std::string params = "{}";
   Labels labels;  // sorted by key
+  std::optional<Instant> slot = {};  // of the stored DAG's schedule, to be made up for
 };
 codec::Decoded<SubmitBody> read_submit(std::string_view json);
 struct SubmitItem : SubmitBody {
@@ -49,6 +50,10 @@ struct DrainBody {
   std::optional<Duration> deadline;
 };
 // Nothing at all stands for no deadline.
+struct TriggerBody {
+  bool unless_running = false;
+};
+codec::Decoded<TriggerBody> read_trigger(std::string_view json);
 codec::Decoded<DrainBody> read_drain(std::string_view json);
 
 // Acts on everything that matches, if it is still as many as the caller has seen.

@@ -199,6 +199,8 @@ constexpr std::array<CodeInfo, kCodes> kTable{{
      "use a token with a role that the DAG names in `by`, or an admin token"},
     {Code::kTooManySignals, "VX-WAIT-003", 429, "The run has been sent too many signals",
      "a run takes 1,000 signals and answers, with payloads of 1 MiB together"},
+    {Code::kNoSuchSchedule, "VX-SCHED-001", 404, "No such schedule",
+     "GET /api/schedules lists them; a stored DAG with 'schedule' has one"},
 }};
 
 constexpr bool in_order() {

@@ -104,6 +104,7 @@ enum class Code : std::uint8_t {
   kNoSuchSignal,
   kMayNotAnswer,
   kTooManySignals,
+  kNoSuchSchedule,
   kCount,
 };
 

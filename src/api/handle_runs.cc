@@ -116,11 +116,29 @@ Expected<std::string> checked_params(const DagPlan& plan, const std::string& giv
 
 namespace {
 
+// A run for a slot knows when the next one comes. What is wrong with the slot, if anything is.
+std::optional<Trouble> set_slot(core::SubmitRun& submit, const SubmitBody& body) {
+  if (!body.slot) return std::nullopt;
+  const DagPlan& plan = *std::get<PlanPtr>(submit.dag);
+  const auto& schedule = plan.spec.schedule;
+  const ZonePtr zone = schedule ? system_zones().find(schedule->timezone) : nullptr;
+  if (!zone || next_slot(*schedule, *zone, *body.slot - micros(1)) != body.slot) {
+    Trouble wrong = trouble(Code::kBadBody, fmt::format("{} is no slot of the schedule of '{}'",
+                                                        slot_text(*body.slot), plan.spec.name));
+    wrong.hint = "`vortex schedules next` shows its slots; leave 'slot' out for a run without one";
+    return wrong;
+  }
+  submit.slot = *body.slot;
+  submit.slot_end = next_slot(*schedule, *zone, *body.slot).value_or(kNever);
+  return std::nullopt;
+}
+
 Handled submit(Call& call, SubmitBody body) {
   Expected<PlanPtr> plan = co_await plan_for(call, body);
   if (!plan) co_return std::unexpected(std::move(plan.error()));
   core::SubmitRun submit;
   submit.dag = *std::move(plan);
+  if (auto wrong = set_slot(submit, body)) co_return std::unexpected(*std::move(wrong));
   submit.labels = std::move(body.labels);
   submit.submitted_by = call.caller.name;
   const auto check = [&submit, &body] {
@@ -134,22 +152,26 @@ Handled submit(Call& call, SubmitBody body) {
       net::find_header(call.request().headers, "Idempotency-Key").value_or(std::string_view{});
   auto accepted = co_await ask<core::RunAccepted>(call.backend, std::move(submit));
   if (!accepted) co_return std::unexpected(std::move(accepted.error()));
-  const RunId id = accepted->run;
+  co_return co_await answer_accepted(call, *std::move(accepted));
+}
+
+}  // namespace
+
+Handled answer_accepted(Call& call, core::RunAccepted accepted) {
+  const RunId id = accepted.run;
   call.subject = to_text(id);
   Expected<store::RunView> run = store::RunView{};
-  if (accepted->row) {
-    run = view_of(*accepted->row);
+  if (accepted.row) {
+    run = view_of(*accepted.row);
   } else {
     run = co_await read_existing(call, id);
   }
   if (!run) co_return std::unexpected(std::move(run.error()));
   net::Response response = json_answer(
-      object_json([&](JsonWriter& json) { write_run(json, *run); }), accepted->existed ? 200 : 201);
+      object_json([&](JsonWriter& json) { write_run(json, *run); }), accepted.existed ? 200 : 201);
   response.headers.emplace_back("Location", "/api/runs/" + to_text(id));
   co_return response;
 }
-
-}  // namespace
 
 Handled submit_run(Call& call) {
   auto body = co_await read_body(call, read_submit);
@@ -277,17 +299,6 @@ Handled get_run_dag(Call& call) {
 
 // Named DAGs: kept under their name, every applied version under its digest.
 
-namespace {
-
-boost::asio::awaitable<Expected<void>> write_row(Call& call, DagRow row) {
-  SideWrite side = WriteDag{std::move(row)};
-  Asked<void> written = co_await call.backend.write(std::move(side));
-  if (!written) co_return std::unexpected(from_unserved(written.error()));
-  co_return Expected<void>{};
-}
-
-}  // namespace
-
 Handled list_dags(Call& call) {
   QueryReader query(call.request().query);
   const store::PageRequest page = query.page();
@@ -304,21 +315,10 @@ struct NewDag {
   std::string json;  // as it is shown once it is stored
 };
 
-// A schedule that is stored and never runs would be a promise broken in silence.
-DagError no_schedules_yet() {
-  return {DagError::Kind::kBadValue,
-          "",
-          "the controller does not start runs by schedule yet",
-          {"schedule"},
-          0,
-          "remove the schedule; `vortex schedules next FILE` shows when it would run"};
-}
-
 Expected<NewDag> read_new_dag(Call& call, Instant now) {
   Expected<PlanPtr> plan = read_plan(call.request().body, call.backend.settings().settings);
   if (!plan) return std::unexpected(std::move(plan.error()));
   const std::string name = call.text();
-  if ((*plan)->spec.schedule) return std::unexpected(from_dag_error(no_schedules_yet()));
   if ((*plan)->spec.name != name) {
     return std::unexpected(
         trouble(Code::kDagNameDiffers,
@@ -340,9 +340,9 @@ Handled put_dag(Call& call) {
   auto before =
       co_await fetch(call.backend, [&](store::Reader& reader) { return reader.dag(name); });
   if (!before) co_return std::unexpected(std::move(before.error()));
-  DagRow row{name, (*dag)->plan, now, false};
-  const Expected<void> written = co_await write_row(call, std::move(row));
-  if (!written) co_return std::unexpected(written.error());
+  core::Command command = core::ApplyDag{{}, (*dag)->plan, call.caller.name};
+  const auto done = co_await ask<core::Done>(call.backend, std::move(command));
+  if (!done) co_return std::unexpected(done.error());
   co_return json_answer(std::move((*dag)->json), *before ? 200 : 201);
 }
 
@@ -453,9 +453,9 @@ Handled delete_dag(Call& call) {
       co_await fetch(call.backend, [&](store::Reader& reader) { return find_named(reader, name); });
   if (!found) co_return std::unexpected(std::move(found.error()));
   if (!found->plan) co_return std::unexpected(trouble(Code::kNoSuchDag, name));
-  DagRow row{name, found->plan, call.backend.now(), true};
-  const Expected<void> written = co_await write_row(call, std::move(row));
-  if (!written) co_return std::unexpected(written.error());
+  core::Command command = core::DeleteDag{{}, name};
+  const auto done = co_await ask<core::Done>(call.backend, std::move(command));
+  if (!done) co_return std::unexpected(done.error());
   co_return empty_answer();
 }
 

@@ -31,6 +31,13 @@ Handled validate_dag(Call& call);
 inline constexpr std::array<std::string_view, 2> kSyntaxNames{"yaml", "json"};
 Handled validate_dag_file(Call& call);
 
+// handle_schedules.cc
+Handled list_schedules(Call& call);
+Handled get_schedule(Call& call);
+Handled pause_schedule(Call& call);
+Handled resume_schedule(Call& call);
+Handled trigger_schedule(Call& call);
+
 // handle_runs.cc
 Handled submit_run(Call& call);
 Handled submit_named_run(Call& call);

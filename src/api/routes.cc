@@ -76,6 +76,9 @@ constexpr QueryParam kRecoveries[] = {{"worker", Type::kText, "only recoveries o
                                       kLimit,
                                       kCursor};
 
+constexpr QueryParam kNextSlots[] = {
+    {"slots", Type::kInteger, "number of slots to come; 10 by default, up to 1000"}};
+
 constexpr Route kWorkRoutes[] = {
     with(get("/api/dags", "list_dags", "List stored DAGs", "DagList", list_dags), kPage),
     served(large(taking(post("/api/dags/validate", Need::kViewer, "validate_dag",
@@ -105,6 +108,23 @@ constexpr Route kWorkRoutes[] = {
                       "Submit a run of a stored DAG; Idempotency-Key as for POST /api/runs", "Run",
                       submit_named_run),
                  "SubmitNamedRequest", 201)),
+
+    with(get("/api/schedules", "list_schedules",
+             "List the schedules of stored DAGs, each with its next slots", "ScheduleList",
+             list_schedules),
+         kPage),
+    with(get("/api/schedules/{name}", "get_schedule", "Show the schedule of a stored DAG",
+             "Schedule", get_schedule),
+         kNextSlots),
+    post("/api/schedules/{name}/pause", Need::kOperator, "pause_schedule",
+         "Pause a schedule: skip its slots until it is resumed", "Schedule", pause_schedule),
+    post("/api/schedules/{name}/resume", Need::kOperator, "resume_schedule",
+         "Resume a schedule from now on", "Schedule", resume_schedule),
+    taking(post("/api/schedules/{name}/trigger", Need::kSubmitter, "trigger_schedule",
+                "Start a run of a scheduled DAG now, outside of its slots; Idempotency-Key as for "
+                "POST /api/runs",
+                "Run", trigger_schedule),
+           "TriggerRequest", 201),
 
     with(get("/api/runs", "list_runs", "List runs, newest first", "RunList", list_runs), kRuns),
     large(taking(

@@ -22,6 +22,9 @@ struct NamedDag {
   PlanPtr plan;  // null: there is none
   Instant updated_at;
 };
+// 201 and the run that was made, or 200 and the one that an earlier request with its key made.
+Handled answer_accepted(Call& call, core::RunAccepted accepted);
+
 store::Result<NamedDag> find_named(store::Reader& reader, const std::string& name);
 
 // The DAG of the body: its specification, or the stored one of that name.

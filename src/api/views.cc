@@ -92,6 +92,36 @@ NamedAmounts late_maps_of(const DagPlan& plan) {
   return out;
 }
 
+template <auto Times>
+void write_times(JsonWriter& json, const ScheduleShown& shown) {
+  json.begin_array();
+  for (const Instant at : shown.*Times) json.time(at);
+  json.end_array();
+}
+
+const Shape<ScheduleShown>& schedule_shape() {
+  static const auto shape =
+      Shape<ScheduleShown>()
+          .record<ScheduleRow>("dag")
+          .shows<&ScheduleShown::words>("schedule", "when it comes, in words")
+          .shows<&ScheduleShown::timezone>("timezone", "its time zone")
+          .shows<&ScheduleShown::overlap>("overlap",
+                                          "what happens to a slot while a run has not ended")
+          .shows(texts("next", "the next slots; empty: there are no more, or it is paused"),
+                 write_times<&ScheduleShown::next>)
+          .shows<[](const ScheduleShown& shown) {
+            return shown.problem.empty() ? std::nullopt : std::optional(shown.problem);
+          }>("problem", "why it cannot start runs; null: it can")
+          .record<ScheduleRow>("decided_until")
+          .shows(texts("waiting", "slots that wait for a run to end, oldest first"),
+                 write_times<&ScheduleShown::waiting>)
+          .record<ScheduleRow>("last_run")
+          .shows<&ScheduleShown::last_run_state>("last_run_state",
+                                                 "state of that run; null: it is not kept")
+          .record<ScheduleRow>();
+  return shape;
+}
+
 // Name and size of a plan.
 Shape<DagPlan>& with_size(Shape<DagPlan>& shape) {
   return shape.shows<[](const DagPlan& plan) { return plan.spec.name; }>("name", "name of the DAG")
@@ -298,6 +328,7 @@ namespace fields {
 
 Fields run() { return run_shape().fields(); }
 Fields dag() { return dag_shape().fields(); }
+Fields schedule() { return schedule_shape().fields(); }
 Fields dag_spec() { return dag_spec_shape().fields(); }
 Fields dag_check() { return dag_check_shape().fields(); }
 Fields task() { return task_shape().fields(); }
@@ -353,6 +384,10 @@ void write_dag_spec(JsonWriter& json, const DagDetail& dag) {
   dag_spec_shape().write_fields(json, dag.plan);
   if (dag.updated_at) json.field("updated_at", *dag.updated_at);
   json.end_object();
+}
+
+void write_schedule(JsonWriter& json, const ScheduleShown& schedule) {
+  schedule_shape().write(json, schedule);
 }
 
 void write_dag_check(JsonWriter& json, const DagPlan& plan) { dag_check_shape().write(json, plan); }

@@ -38,6 +38,16 @@ struct DagDetail {
   const DagPlan& plan;
   std::optional<Instant> updated_at;  // unset: not a named DAG
 };
+// A schedule with what follows from it.
+struct ScheduleShown : store::ScheduleView {
+  std::string words;
+  std::string timezone;
+  std::string overlap;
+  std::vector<Instant> next;  // slots to come
+  std::string problem;        // why it has none; empty: there is no problem
+  std::optional<RunState> last_run_state;
+};
+void write_schedule(JsonWriter& json, const ScheduleShown& schedule);
 void write_dag_spec(JsonWriter& json, const DagDetail& dag);
 void write_dag_check(JsonWriter& json, const DagPlan& plan);
 
@@ -88,6 +98,7 @@ namespace fields {
 using Fields = std::span<const Field>;
 Fields run();
 Fields dag();
+Fields schedule();
 Fields dag_spec();
 Fields dag_check();
 Fields task();

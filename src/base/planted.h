@@ -55,6 +55,9 @@ enum class PlantedBug : std::uint8_t {
   kWaitBeginsAnew,
   kFinallySkippedAfterCancel,
   kFinallyStartsEarly,
+  kSlotFiredAgain,
+  kSlotLostAtFailover,
+  kOverlapIgnored,
   kCount,
 };
 
@@ -103,6 +106,9 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(PlantedBu
         "wait begins anew at a reload",
         "finally skipped after a cancel",
         "finally starts before the rest has ended",
+        "slot fired again after a failover",
+        "slot lost at a failover",
+        "overlap ignored",
     };
 
 #ifdef VX_PLANTED_BUGS

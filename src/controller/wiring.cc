@@ -25,6 +25,7 @@
 #include "base/networks.h"
 #include "base/rng.h"
 #include "base/time.h"
+#include "base/zone_files.h"
 #include "codec/event_json.h"
 #include "controller/advertise.h"
 #include "core/command.h"
@@ -104,6 +105,7 @@ EngineShellConfig engine_config(const Settings& settings, const ControllerId& me
   config.open_reader = [&store] { return store.reader(); };
   config.engine.me = me;
   config.engine.policy = core::make_policy(settings);
+  config.engine.policy.dag_limits.zones = &system_zones();
   // A lease that nobody else could take needs no haste: loading millions of tasks takes a while.
   config.engine.leader_lease = alone ? hours(24) : settings.controller.leader_lease;
   config.engine.leader_pace = settings.controller.leader_lease;

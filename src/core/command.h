@@ -13,6 +13,7 @@
 
 #include "model/event.h"
 #include "model/ids.h"
+#include "model/plan.h"
 #include "model/rows.h"
 #include "model/states.h"
 #include "model/sync.h"
@@ -160,6 +161,9 @@ struct SubmitRun {
   std::string params;
   std::string idempotency_key;
   std::string submitted_by = {};  // name of the token; empty: none was needed
+  // What the run is for, where somebody makes up for a slot by hand; kNever: nothing of the kind.
+  Instant slot = kNever;
+  Instant slot_end = kNever;
 };
 struct CancelRun {
   RequestId request;
@@ -216,6 +220,32 @@ struct PauseQueue {
   bool paused = true;
 };
 
+// Stores a DAG under its name, and its schedule with it; a DAG without one has no schedule any
+// more.
+struct ApplyDag {
+  RequestId request;
+  PlanPtr plan;
+  std::string applied_by = {};  // name of the token; empty: none was needed
+};
+// Deletes a stored DAG and its schedule. Its runs go on.
+struct DeleteDag {
+  RequestId request;
+  std::string name;
+};
+struct PauseSchedule {
+  RequestId request;
+  std::string dag;
+  bool paused = true;
+};
+// Starts a run of a scheduled DAG now, outside of the slots.
+struct TriggerSchedule {
+  RequestId request;
+  std::string dag;
+  bool unless_running = false;  // refused while a run of the schedule has not ended
+  std::string idempotency_key = {};
+  std::string submitted_by = {};
+};
+
 struct AcquireLease {
   RequestId request;
   PartitionKey partition;
@@ -265,14 +295,16 @@ struct NoteFindings {
 };
 struct Tick {
   bool bulk = true;  // go on with work on very many tasks; false: the commit has enough rows
+  bool runs = true;  // schedules may start runs; false: there is hardly any space left
 };
 
 using Command =
     std::variant<RegisterWorker, Sync, ConnectionLost, ProbeResult, WorkerExited, Unsent,
                  DrainWorker, CordonWorker, ResetWorker, SubmitRun, CancelRun, PauseRun, CancelTask,
                  SignalRun, AnswerApproval, RetryTask, RedriveDeadLetter, DiscardDeadLetter,
-                 PauseQueue, AcquireLease, RenewLease, ReleaseLease, CheckLease, CheckAttempt,
-                 TellLifecycle, RefuseCheckpoint, KeepCheckpoint, NoteSecrets, StoreHealth,
-                 SelfCheckResult, ForgetRun, DeleteWorker, NoteFindings, Tick>;
+                 PauseQueue, ApplyDag, DeleteDag, PauseSchedule, TriggerSchedule, AcquireLease,
+                 RenewLease, ReleaseLease, CheckLease, CheckAttempt, TellLifecycle,
+                 RefuseCheckpoint, KeepCheckpoint, NoteSecrets, StoreHealth, SelfCheckResult,
+                 ForgetRun, DeleteWorker, NoteFindings, Tick>;
 
 }  // namespace vortex::core

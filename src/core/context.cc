@@ -25,6 +25,13 @@ void Context::touch(WorkerIx ix) {
   workers_.push_back(ix);
 }
 
+void Context::touch(ScheduleIx ix) {
+  Schedule& s = schedule(ix);
+  if (s.dirty) return;
+  s.dirty = true;
+  schedules_.push_back(ix);
+}
+
 void Context::touch(const MachineId& id) {
   Machine& m = state.machines[id];
   if (m.dirty) return;
@@ -151,6 +158,10 @@ void Context::write_rows() {
   fx.rows.tasks.reserve(tasks_.size());
   for (const TaskIx ix : tasks_) write_task(ix);
   for (const WorkerIx ix : workers_) write_worker(ix);
+  for (const ScheduleIx ix : schedules_) {
+    schedule(ix).dirty = false;
+    fx.rows.schedules.push_back(static_cast<const ScheduleRow&>(schedule(ix)));
+  }
   for (const MachineId& id : machines_) {
     Machine& m = state.machines[id];
     m.dirty = false;

@@ -30,6 +30,7 @@ class Context {
   Task& task(TaskIx ix) { return state.tasks[ix]; }
   Run& run(RunIx ix) { return state.runs[ix]; }
   Worker& worker(WorkerIx ix) { return state.workers[ix]; }
+  Schedule& schedule(ScheduleIx ix) { return state.schedules[ix]; }
   Run& run_of(const Task& task) { return state.runs[task.run]; }
   NodeRun& node_of(const Task& task) { return state.runs[task.run].nodes[task.node]; }
   const NodeSpec& spec_of(const Task& task) {
@@ -44,6 +45,7 @@ class Context {
   void touch(TaskIx ix);
   void touch(RunIx ix);
   void touch(WorkerIx ix);
+  void touch(ScheduleIx ix);
   void touch(const MachineId& id);
   // What was touched in this step and is now forgotten must not be written.
   void forget_row(WorkerIx ix);
@@ -83,6 +85,7 @@ class Context {
   std::map<std::pair<ClassIx, WorkerIx>, bool> others_fit;
   std::optional<ProcessEnd> process_end;  // how the process ended that this step is about
   bool restoring = false;  // a run is rebuilt from its rows: what follows from them was told before
+  bool may_make_runs = true;      // schedules may
   bool fleet_shrank = false;      // a worker left, or will take no more work
   std::vector<WorkerIx> calling;  // workers with a call to answer or something new to be told
 
@@ -97,6 +100,7 @@ class Context {
   std::vector<TaskIx> tasks_;
   std::vector<RunIx> runs_;
   std::vector<WorkerIx> workers_;
+  std::vector<ScheduleIx> schedules_;
   std::vector<MachineId> machines_;
   bool counters_dirty_ = false;
 };

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "model/commit.h"
 #include "model/event.h"
 #include "model/ids.h"
 #include "model/plan.h"
@@ -41,6 +42,7 @@ enum class RefusalKind : std::uint8_t {
   kUnknownSignal,  // no wait of that run has this name
   kNotAllowed,     // the approval is not for this role to answer
   kTooManySignals,
+  kUnknownSchedule,
 };
 
 struct Refusal {
@@ -103,6 +105,7 @@ struct Sample {
 
 struct Effects {
   RowBatch rows;
+  std::vector<DagRow> dags;  // in the same transaction
   std::vector<Event> events;
   std::vector<Reply> replies;
   std::vector<Probe> probes;

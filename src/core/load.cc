@@ -352,6 +352,7 @@ State load(const Policy& policy, Term term, Instant now, std::uint64_t seed,
     }
   }
   for (const DamagedRow& row : image.damaged) note_damage(cx, row);
+  for (const ScheduleRow& row : image.schedules) restore_schedule(cx, row);
   begin_totals(cx, image);
   for (const RunImage& run : image.runs) {
     const RunIx ix = restore_run(cx, run);
@@ -362,6 +363,7 @@ State load(const Policy& policy, Term term, Instant now, std::uint64_t seed,
   for (std::uint32_t i = 0; i < state.workers.size(); ++i) refresh_activity(cx, {i});
   repair_held(cx);
   settle(cx);
+  refresh_schedule_timers(cx);
   start_own_timers(cx);
   cx.calling.clear();
   frame_repairs(cx, image.counters.next_event);

@@ -27,6 +27,12 @@ namespace vortex::core {
 void on_submit(Context& cx, const SubmitRun& command);
 void on_forget_run(Context& cx, const ForgetRun& command);
 
+constexpr std::size_t kKeyBytesMax = 256;  // of an idempotency key
+// A new run with its first tasks. Its key is not known yet, and it fits into the quotas.
+RunId make_run(Context& cx, PlanPtr plan, RunRequest request);
+// Which quota one more run would exceed, for people; empty: it fits.
+std::string over_quota(const State& state, const DagPlan& plan, const RunRequest& request);
+
 // An empty live run of this plan: nodes pending, no task made. Used by submit and by load.
 RunIx open_run(State& state, RunId id, PlanPtr plan);
 
@@ -382,6 +388,8 @@ void on_cancel_run(Context& cx, const CancelRun& command);
 void on_pause_run(Context& cx, const PauseRun& command);
 void on_cancel_task(Context& cx, const CancelTask& command);
 void on_run_timer(Context& cx, RunIx ix);
+// Nothing when it is ending already.
+void cancel_run(Context& cx, RunIx ix);
 
 // Ends or asks to stop one task, whatever state it is in.
 void cancel_task(Context& cx, TaskIx ix);
@@ -520,6 +528,28 @@ void begin_drain(Context& cx, WorkerIx ix);
 
 // It has said goodbye: INACTIVE at once, its partition leases free, nobody blamed.
 void leave_on_purpose(Context& cx, WorkerIx ix);
+
+// Schedules of stored DAGs: which slots there are follows from the schedule alone
+// (model/schedule.h), and each slot is decided once, in the commit that says so.
+//
+//   slot comes --> started | queued --> started | skipped        absence --> missed | made up for
+//
+// Judged by the term clock, never by judged time. A slot is on time while its jitter and our own
+// pace last. Of those that were missed, the newest still counts if it came less than a minute
+// ago and no other has come since; the others are made up for as far as the schedule says.
+
+void on_apply_dag(Context& cx, const ApplyDag& command);
+void on_delete_dag(Context& cx, const DeleteDag& command);
+void on_pause_schedule(Context& cx, const PauseSchedule& command);
+void on_trigger_schedule(Context& cx, const TriggerSchedule& command);
+void on_schedule_timer(Context& cx, ScheduleIx ix);
+// One of its runs has ended: what waited for it may start, and a failure may pause the schedule.
+void on_scheduled_run_ended(Context& cx, const Run& run);
+void restore_schedule(Context& cx, const ScheduleRow& row);
+// When the next slot is to be decided, or a slot that waits can start. Timers run in judged time,
+// so all of them are set anew after our own absence.
+void refresh_schedule_timer(Context& cx, ScheduleIx ix);
+void refresh_schedule_timers(Context& cx);
 
 // Partition leases for agents: absolute expiry, an epoch that only grows, no detection needed.
 //

@@ -170,6 +170,7 @@ void on_run_ended(Context& cx, RunIx ix) {
   cx.state.timers.clear({TimerKind::kRun, ix.value});
   cx.event(EventKind::kRunComplete, {.worker = {}, .task = {}, .run = ix},
            {{"state", std::string(to_text(run.state))}});
+  if (run.request && !run.request->schedule.empty()) on_scheduled_run_ended(cx, run);
 }
 
 }  // namespace

@@ -63,6 +63,11 @@ void on_cancel_run(Context& cx, const CancelRun& command) {
   cx.reply(command.request, Done{});
 }
 
+void cancel_run(Context& cx, RunIx ix) {
+  const Run& run = cx.run(ix);
+  if (run.ending == RunEnding::kNone && !in_finally(run)) end_run(cx, ix, RunEnding::kCancelled);
+}
+
 void on_run_timer(Context& cx, RunIx ix) { end_run(cx, ix, RunEnding::kTimedOut); }
 
 void on_pause_run(Context& cx, const PauseRun& command) {

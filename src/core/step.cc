@@ -55,6 +55,8 @@ void fire(Context& cx, TimerKey key) {
       return on_run_timer(cx, {key.index});
     case TimerKind::kLease:
       return on_lease_timer(cx, {key.index});
+    case TimerKind::kSchedule:
+      return on_schedule_timer(cx, {key.index});
     case TimerKind::kProbation:
       return on_probation_timer(cx, {key.index});
     case TimerKind::kOwn:
@@ -91,6 +93,10 @@ class Handle {
   void operator()(const RedriveDeadLetter& c) const { on_redrive(cx_, c); }
   void operator()(const DiscardDeadLetter& c) const { on_discard(cx_, c); }
   void operator()(const PauseQueue& c) const { on_pause_queue(cx_, c); }
+  void operator()(const ApplyDag& c) const { on_apply_dag(cx_, c); }
+  void operator()(const DeleteDag& c) const { on_delete_dag(cx_, c); }
+  void operator()(const PauseSchedule& c) const { on_pause_schedule(cx_, c); }
+  void operator()(const TriggerSchedule& c) const { on_trigger_schedule(cx_, c); }
   void operator()(const AcquireLease& c) const { on_acquire_lease(cx_, c); }
   void operator()(const RenewLease& c) const { on_renew_lease(cx_, c); }
   void operator()(const ReleaseLease& c) const { on_release_lease(cx_, c); }
@@ -105,7 +111,10 @@ class Handle {
   void operator()(const ForgetRun& c) const { on_forget_run(cx_, c); }
   void operator()(const DeleteWorker& c) const { on_delete_worker(cx_, c); }
   void operator()(const NoteFindings& c) const { on_note_findings(cx_, c); }
-  void operator()(const Tick&) const { on_tick(cx_); }
+  void operator()(const Tick& c) const {
+    cx_.may_make_runs = c.runs;
+    on_tick(cx_);
+  }
 
  private:
   Context& cx_;
@@ -134,10 +143,12 @@ Instant State::next_due() const {
 }
 
 Effects step(State& state, const Command& command, Instant now) {
-  if (state.clock.advance(now, state.policy.sweep) > Duration{}) {
-    REACHED("core: own absence noticed");
-  }
+  const bool was_away = state.clock.advance(now, state.policy.sweep) > Duration{};
   Context cx(state, now);
+  if (was_away) {
+    REACHED("core: own absence noticed");
+    refresh_schedule_timers(cx);
+  }
   const bool was_idle = state.bulk.empty();
   std::visit(Handle(cx), command);
   if (cx.fleet_shrank) relax_blame(cx);
@@ -152,7 +163,7 @@ Effects step(State& state, const Command& command, Instant now) {
   settle(cx);
   answer_calls(cx);
   cx.write_rows();
-  if (std::holds_alternative<SubmitRun>(command)) show_new_runs(cx.fx);
+  if (!cx.fx.replies.empty() && !cx.fx.rows.runs.empty()) show_new_runs(cx.fx);
   close_ended_runs(cx);
   if (!state.leftover.empty()) free_leftover(state);
   if (state.workers.any_retired()) release_retired(state);

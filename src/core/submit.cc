@@ -23,11 +23,11 @@ std::expected<PlanPtr, DagError> plan_of(const SubmitRun& command, const DagLimi
   return compile(std::get<DagSpec>(command.dag), limits);
 }
 
-std::uint64_t digest_of(const SubmitRun& command, const DagPlan& plan) {
+std::uint64_t digest_of(const RunRequest& request, const DagPlan& plan) {
   Hasher hasher;
   hasher.add(plan.digest);
-  hasher.add(command.params);
-  for (const auto& [key, value] : command.labels) hasher.add(key), hasher.add(value);
+  hasher.add(request.params);
+  for (const auto& [key, value] : request.labels) hasher.add(key), hasher.add(value);
   return hasher.value();
 }
 
@@ -76,6 +76,8 @@ void unbook_run(State& state, const Run& run) {
   VX_ASSERT(by != state.taken_by.end());
   subtract_from(by->second, one);
   if (by->second.runs == 0) state.taken_by.erase(by);
+  const std::string& schedule = request_of(run).schedule;
+  if (!schedule.empty()) state.schedules.remove_run(schedule, run.id);
 }
 
 // What would be too much with one more run; empty: it fits.
@@ -92,25 +94,6 @@ std::string over(const Quota& quota, const Taken& taken, const Taken& one) {
     wrong = says(taken.bytes, one.bytes, quota.bytes, "bytes of definitions and params");
   }
   return wrong;
-}
-
-// True: the answer was a refusal.
-bool refuse_over_quota(Context& cx, const SubmitRun& command, const DagPlan& plan) {
-  const Taken one = share_of(plan, command.params);
-  const auto by = cx.state.taken_by.find(command.submitted_by);
-  const Taken own = by == cx.state.taken_by.end() ? Taken{} : by->second;
-  std::string wrong = over(cx.state.policy.quota_per_token, own, one);
-  if (!wrong.empty()) {
-    wrong += command.submitted_by.empty() ? " (quota of callers without a token)"
-                                          : " (quota of token '" + command.submitted_by + "')";
-  } else {
-    wrong = over(cx.state.policy.quota, cx.state.taken, one);
-    if (!wrong.empty()) wrong += " (quota of the whole controller)";
-  }
-  if (wrong.empty()) return false;
-  REACHED("core: submit refused because a quota is used up");
-  cx.refuse(command.request, RefusalKind::kOverQuota, std::move(wrong));
-  return true;
 }
 
 }  // namespace
@@ -153,6 +136,20 @@ void make_waiting_tasks(Context& cx, RunIx ix) {
 
 }  // namespace
 
+std::string over_quota(const State& state, const DagPlan& plan, const RunRequest& request) {
+  const Taken one = share_of(plan, request.params);
+  const auto by = state.taken_by.find(request.submitted_by);
+  const Taken own = by == state.taken_by.end() ? Taken{} : by->second;
+  std::string wrong = over(state.policy.quota_per_token, own, one);
+  if (!wrong.empty()) {
+    return wrong + (request.submitted_by.empty()
+                        ? " (quota of callers without a token)"
+                        : " (quota of token '" + request.submitted_by + "')");
+  }
+  wrong = over(state.policy.quota, state.taken, one);
+  return wrong.empty() ? wrong : wrong + " (quota of the whole controller)";
+}
+
 RunIx open_run(State& state, RunId id, PlanPtr plan) {
   const RunIx ix = state.runs.add(id);
   Run& run = state.runs[ix];
@@ -175,6 +172,8 @@ void book_run(State& state, const Run& run) {
   const Taken one = share_of(*run.plan, request_of(run).params);
   add_to(state.taken, one);
   add_to(state.taken_by[request_of(run).submitted_by], one);
+  const std::string& schedule = request_of(run).schedule;
+  if (!schedule.empty()) state.schedules.add_run(schedule, run.id);
 }
 
 void book_reads(State& state, Run& run, std::uint64_t bytes) {
@@ -203,21 +202,33 @@ void on_submit(Context& cx, const SubmitRun& command) {
     return cx.reply(command.request,
                     Refusal{RefusalKind::kDagInvalid, plan.error().detail, plan.error(), {}});
   }
-  const std::uint64_t digest = digest_of(command, **plan);
-  if (answer_known_key(cx, command, digest)) return;
-  if (refuse_over_quota(cx, command, **plan)) return;
+  RunRequest request{command.labels, command.params, command.idempotency_key, 0,
+                     command.submitted_by};
+  request.slot = command.slot;
+  request.slot_end = command.slot_end;
+  request.digest = digest_of(request, **plan);
+  if (answer_known_key(cx, command, request.digest)) return;
+  if (std::string wrong = over_quota(cx.state, **plan, request); !wrong.empty()) {
+    REACHED("core: submit refused because a quota is used up");
+    return cx.refuse(command.request, RefusalKind::kOverQuota, std::move(wrong));
+  }
+  const RunId id = make_run(cx, *plan, std::move(request));
+  cx.reply(command.request, RunAccepted{id, false});
+}
 
+RunId make_run(Context& cx, PlanPtr plan, RunRequest request) {
   const RunId id = cx.state.counters.next_run;
   cx.state.counters.next_run = id.next();
   cx.touch_counters();
-  const RunIx ix = open_run(cx.state, id, *plan);
+  const RunIx ix = open_run(cx.state, id, std::move(plan));
   Run& run = cx.run(ix);
   run.created_at = cx.now;
-  run.request = std::make_shared<const RunRequest>(RunRequest{
-      command.labels, command.params, command.idempotency_key, digest, command.submitted_by});
+  request.digest = digest_of(request, *run.plan);
+  run.request = std::make_shared<const RunRequest>(std::move(request));
   book_run(cx.state, run);
   read_params(cx.state, run);
-  if (!command.idempotency_key.empty()) cx.state.keys[command.idempotency_key] = {id, digest};
+  const std::string& key = run.request->idempotency_key;
+  if (!key.empty()) cx.state.keys[key] = {id, run.request->digest};
   cx.touch(ix);
   cx.event(EventKind::kRunSubmitted, {.worker = {}, .task = {}, .run = ix},
            {{"dag", run.plan->spec.name}, {"tasks", std::int64_t{run.plan->tasks}}});
@@ -229,7 +240,7 @@ void on_submit(Context& cx, const SubmitRun& command) {
     run.timeout_at = cx.judged + *limit;
     cx.state.timers.set({TimerKind::kRun, ix.value}, run.timeout_at);
   }
-  cx.reply(command.request, RunAccepted{id, false});
+  return id;
 }
 
 void on_forget_run(Context& cx, const ForgetRun& command) {

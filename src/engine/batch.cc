@@ -56,6 +56,7 @@ void Batch::add(core::Effects&& effects, Instant now) {
     if (write_event_ != nullptr) write_event_(commit_.events.lines, event);
     events.push_back(std::move(event));
   }
+  append(commit_.dags, effects.dags);
   append(replies, effects.replies);
   append(probes, effects.probes);
   append(samples, effects.samples);
@@ -85,6 +86,7 @@ void Batch::add_rows(RowBatch&& rows) {
   append(to.queues, rows.queues);
   append(to.journals, rows.journals);
   append(to.signals, rows.signals);
+  append(to.schedules, rows.schedules);
   if (rows.counters) to.counters = rows.counters;
 }
 
@@ -123,11 +125,11 @@ std::size_t Batch::rows() const {
   return r.runs.size() + r.tasks.size() + r.task_data.size() + r.attempts.size() +
          r.workers.size() + r.machines.size() + r.recoveries.size() + r.recovery_items.size() +
          r.dead_letters.size() + r.leases.size() + r.queues.size() + r.journals.size() +
-         r.signals.size() + r.workers_gone.size() + r.machines_gone.size() + r.leases_gone.size() +
-         commit_.logs.size() + commit_.pieces.size() + commit_.tokens.size() +
-         commit_.webhooks.size() + commit_.webhook_steps.size() + commit_.dags.size() +
-         commit_.webhook_seals.size() + commit_.secrets.size() + commit_.rewraps.size() +
-         commit_.audit.size() + commit_.expired.size();
+         r.signals.size() + r.schedules.size() + r.workers_gone.size() + r.machines_gone.size() +
+         r.leases_gone.size() + commit_.logs.size() + commit_.pieces.size() +
+         commit_.tokens.size() + commit_.webhooks.size() + commit_.webhook_steps.size() +
+         commit_.dags.size() + commit_.webhook_seals.size() + commit_.secrets.size() +
+         commit_.rewraps.size() + commit_.audit.size() + commit_.expired.size();
 }
 
 const Commit& Batch::seal(Term term, Instant now) {

@@ -85,7 +85,6 @@ class Batch {
   void add(WebhookSeal seal) { commit_.webhook_seals.push_back(std::move(seal)); }
   void add(SecretChange change) { commit_.secrets.push_back(std::move(change)); }
   void add(SecretRewrap rewrap) { commit_.rewraps.push_back(std::move(rewrap)); }
-  void add(DagRow row) { commit_.dags.push_back(std::move(row)); }
   void add(std::vector<AuditRow> rows) {
     std::ranges::move(rows, std::back_inserter(commit_.audit));
   }

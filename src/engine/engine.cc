@@ -17,6 +17,11 @@ core::LeadershipConfig leadership_config(const EngineConfig& config) {
   return {config.me, config.leader_lease, config.seed, config.leader_pace};
 }
 
+bool makes_run(const core::Command& command) {
+  return std::holds_alternative<core::SubmitRun>(command) ||
+         std::holds_alternative<core::TriggerSchedule>(command);
+}
+
 }  // namespace
 
 RequestId request_of(const core::Command& command) {
@@ -97,7 +102,7 @@ void Engine::step(Asked&& asked) {
     return gathering_.answer({side->request, core::Done{}});
   }
   const auto& command = std::get<core::Command>(asked);
-  if (low_space_ && std::holds_alternative<core::SubmitRun>(command)) {
+  if (low_space_ && makes_run(command)) {
     orders_.emplace_back(Refuse{request_of(command), Unserved::kNoSpace});
     return;
   }
@@ -153,7 +158,7 @@ void Engine::tick_when_due() {
   const bool bulk = has_room_for_bulk();
   if (!bulk && now < next_tick_ && now < state_->next_due()) return;
   if (!may_act()) return abandon("the leader lease has expired");
-  if (!step_into(gathering_, core::Tick{bulk})) return;
+  if (!step_into(gathering_, core::Tick{bulk, !low_space_})) return;
   next_tick_ = std::min(now + config_.policy.sweep, std::max(state_->next_due(), now));
 }
 

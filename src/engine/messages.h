@@ -30,7 +30,7 @@ class Batch;
 struct SideWrite {
   RequestId request;
   std::variant<LogChunk, CheckpointPiece, TokenRow, WebhookRow, WebhookStep, WebhookSeal,
-               SecretChange, SecretRewrap, DagRow, std::vector<AuditRow>>
+               SecretChange, SecretRewrap, std::vector<AuditRow>>
       row;
 };
 using Asked = std::variant<core::Command, SideWrite>;

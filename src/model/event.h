@@ -83,6 +83,15 @@ enum class EventKind : std::uint8_t {
   kTaskApproved,
   kTaskRejected,
   kFinallyStarted,
+  kScheduleSet,
+  kScheduleRemoved,
+  kSchedulePaused,
+  kScheduleResumed,
+  kScheduleTriggered,
+  kSlotStarted,
+  kSlotQueued,
+  kSlotSkipped,
+  kSlotsMissed,
 };
 template <>
 inline constexpr auto kWords<EventKind> = words<EventKind>({
@@ -151,6 +160,15 @@ inline constexpr auto kWords<EventKind> = words<EventKind>({
     {EventKind::kTaskApproved, "task_approved"},
     {EventKind::kTaskRejected, "task_rejected"},
     {EventKind::kFinallyStarted, "finally_started"},
+    {EventKind::kScheduleSet, "schedule_set"},
+    {EventKind::kScheduleRemoved, "schedule_removed"},
+    {EventKind::kSchedulePaused, "schedule_paused"},
+    {EventKind::kScheduleResumed, "schedule_resumed"},
+    {EventKind::kScheduleTriggered, "schedule_triggered"},
+    {EventKind::kSlotStarted, "slot_started"},
+    {EventKind::kSlotQueued, "slot_queued"},
+    {EventKind::kSlotSkipped, "slot_skipped"},
+    {EventKind::kSlotsMissed, "slots_missed"},
 });
 
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };

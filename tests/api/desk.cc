@@ -158,7 +158,6 @@ asio::awaitable<Asked<void>> Desk::write(SideWrite side) {
   if (auto* again = std::get_if<WriteRewrap>(&side)) {
     out.rewraps.push_back(std::move(again->rewrap));
   }
-  if (auto* dag = std::get_if<WriteDag>(&side)) out.dags.push_back(std::move(dag->row));
   if (auto* audit = std::get_if<WriteAudit>(&side)) out.audit = std::move(audit->rows);
   commit(std::move(out));
   co_return Asked<void>{};
@@ -276,6 +275,7 @@ Commit Desk::commit_of(core::Effects& effects) {
   out.term = state->term;
   out.now = clock;
   out.rows = std::move(effects.rows);
+  out.dags = std::move(effects.dags);
   for (const Event& event : effects.events) {
     if (out.events.first_seq == 0) out.events.first_seq = event.seq;
     out.events.last_seq = event.seq;

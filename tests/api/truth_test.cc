@@ -55,6 +55,15 @@ void walk_dags(Client& client) {
   EXPECT_EQ(client.get("/api/dags").at("/dags").as_array().size(), 1U);
   EXPECT_EQ(client.get("/api/dags/one").text("/name"), "one");
   EXPECT_EQ(client.post("/api/dags/one/runs").status, 201);
+  std::string scheduled = one_task_dag();
+  scheduled.insert(1, R"("schedule":{"every":"1h"},)");
+  EXPECT_EQ(client.put("/api/dags/one", scheduled).status, 200);
+  for (const char* path : {"/api/schedules", "/api/schedules/one"}) {
+    EXPECT_EQ(client.get(path).status, 200);
+  }
+  EXPECT_EQ(client.post("/api/schedules/one/pause").status, 200);
+  EXPECT_EQ(client.post("/api/schedules/one/resume").status, 200);
+  EXPECT_EQ(client.post("/api/schedules/one/trigger").status, 201);
   EXPECT_EQ(client.erase("/api/dags/one").status, 204);
   EXPECT_EQ(client.get("/api/dags/one").status, 404);
 }

@@ -178,6 +178,14 @@ class Digest {
       hash_.add(journal.journal);
       hash_.add(journal.last);
     }
+    for (const auto& [dag, ix] : state_.schedules.by_name()) {
+      const Schedule& schedule = state_.schedules[ix];
+      hash_.add(dag);
+      hash_.add(static_cast<std::uint64_t>(schedule.paused));
+      add(schedule.decided);
+      for (const Instant slot : schedule.waiting) add(slot);
+      for (const RunId run : state_.schedules.live(dag)) hash_.add(run.value);
+    }
     for (const auto& [id, letter] : state_.dead_letters) {
       hash_.add(id.run.value);
       hash_.add(id.index);

@@ -62,7 +62,11 @@ TEST(Batch, WhatTheShellAddsIsWrittenToo) {
     Batch batch;
     if (kind == 0) batch.add(LogChunk{});
     if (kind == 1) batch.add(TokenRow{});
-    if (kind == 2) batch.add(DagRow{});
+    if (kind == 2) {
+      core::Effects effects;
+      effects.dags.emplace_back();
+      batch.add(std::move(effects), Instant{});
+    }
     if (kind == 3) batch.expire(RunId{1});
     if (kind == 4) batch.add(WebhookRow{});
     if (kind == 5) batch.add(WebhookStep{});

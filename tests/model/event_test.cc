@@ -73,7 +73,16 @@ TEST(Event, NamesAreNeverChanged) {
                                                           "approval_requested",
                                                           "task_approved",
                                                           "task_rejected",
-                                                          "finally_started"}));
+                                                          "finally_started",
+                                                          "schedule_set",
+                                                          "schedule_removed",
+                                                          "schedule_paused",
+                                                          "schedule_resumed",
+                                                          "schedule_triggered",
+                                                          "slot_started",
+                                                          "slot_queued",
+                                                          "slot_skipped",
+                                                          "slots_missed"}));
 }
 
 TEST(Event, NamesAreDistinctAndInSnakeCase) {

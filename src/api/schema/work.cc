@@ -6,6 +6,9 @@ namespace vortex::api {
 
 namespace {
 
+constexpr Field kScheduleList[] = {list("schedules", "Schedule", "by DAG"), kNextCursor};
+constexpr Field kTrigger[] = {
+    optional(boolean("unless_running", "refuse it while a run of the schedule has not ended"))};
 constexpr Field kDagList[] = {list("dags", "Dag", "by name"), kNextCursor};
 constexpr Field kDagDetail[] = {time("updated_at", "when this version was applied")};
 
@@ -92,6 +95,7 @@ constexpr Field kSubmit[] = {
     optional(text_map("labels", "labels for finding it")),
 };
 constexpr Field kSubmitNamed[] = {
+    optional(time("slot", "slot of the DAG's schedule that the run makes up for")),
     optional(any("params", "an object")),
     optional(text_map("labels", "labels for finding it")),
 };
@@ -145,6 +149,9 @@ std::span<const Schema> work_schemas() {
   static const Schema schemas[] = {
       {"Dag", "A stored DAG.", fields::dag()},
       {"DagList", "A page of DAGs.", kDagList},
+      {"Schedule", "A stored DAG that starts runs by itself.", fields::schedule()},
+      {"ScheduleList", "A page of schedules.", kScheduleList},
+      {"TriggerRequest", "How a run outside of the slots is started.", kTrigger},
       {"DagSpec", "A specification and its properties.", fields::dag_spec()},
       {"DagDetail", "A DAG with its specification.", kDagDetail, "DagSpec"},
       {"DagVersion", "One specification that runs of a DAG used.", kDagVersion},

@@ -19,6 +19,7 @@
 #include "core/state/policy.h"
 #include "core/state/ready.h"
 #include "core/state/run.h"
+#include "core/state/schedule.h"
 #include "core/state/task.h"
 #include "core/state/timers.h"
 #include "core/state/worker.h"
@@ -100,6 +101,7 @@ struct State {
   std::map<PartitionKey, std::pair<LeaseIx, PartitionLease>> leases;
   std::map<std::string, KnownKey, std::less<>> keys;
   std::map<std::string, JournalRow> journals;     // of supervisors
+  ScheduleTable schedules;
   std::map<TaskId, OpenDeadLetter> dead_letters;  // open ones, of finished runs too
 
   CounterRow counters;
