@@ -15,6 +15,7 @@
 #include "model/expression.h"
 #include "model/ids.h"
 #include "model/rows.h"
+#include "model/schedule.h"
 
 namespace vortex::codec {
 namespace {
@@ -128,6 +129,13 @@ Value root_value(Values& values, const Path& path) {
                           fmt::format("task {} has no outputs", in_quotes(path.name)));
     case PathRoot::kRunId:
       return text_value(facts.run_id);
+    case PathRoot::kRunSlot:
+      if (facts.slot == kNever) return missing("the run was not started for a slot of a schedule");
+      return text_value(slot_text(facts.slot));
+    case PathRoot::kRunSlotEnd:
+      if (facts.slot == kNever) return missing("the run was not started for a slot of a schedule");
+      if (facts.slot_end == kNever) return missing("no slot comes after that of the run");
+      return text_value(slot_text(facts.slot_end));
     case PathRoot::kDagName:
       return text_value(facts.dag);
     case PathRoot::kTaskName:
@@ -351,7 +359,9 @@ Values& CommandResolver::values_for(const PlannedWork& work, const Assignment& a
                     .dag = plan_->spec.name,
                     .task = plan_->node_spec(node_).name,
                     .attempt = assignment.number,
-                    .run_result = work.run_result});
+                    .run_result = work.run_result,
+                    .slot = request_ ? request_->slot : kNever,
+                    .slot_end = request_ ? request_->slot_end : kNever});
   return *values_;
 }
 

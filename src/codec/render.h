@@ -32,6 +32,8 @@ class Values {
     std::string_view task;
     std::uint32_t attempt = 1;
     std::optional<RunResult> run_result = {};
+    Instant slot = kNever;      // kNever: no schedule has started the run
+    Instant slot_end = kNever;  // kNever: there is no slot after it
   };
   explicit Values(const Facts& facts) : facts_(facts) {}
 

@@ -10,7 +10,7 @@
 //   term         "text" 'text' 12 -1.5 true false null, a path, json(expression),
 //                join(expression, expression)
 //   path         params.NAME  map.NAME  map.index  matrix.KEY  tasks.NAME.outputs
-//                run.id  run.dag  run.result  task.name  task.attempt
+//                run.id  run.dag  run.result  run.slot  run.slot_end  task.name  task.attempt
 //                the first four and outputs with any number of .KEY ["KEY"] [0] behind them
 //
 // `$${{` stands for `${{` as it is.
@@ -38,6 +38,8 @@ enum class PathRoot : std::uint8_t {
   kIndex,    // the number of the task within its map
   kOutputs,  // name: of the task
   kRunId,
+  kRunSlot,     // of a run that a schedule has started for it
+  kRunSlotEnd,  // the slot after it
   kDagName,
   kTaskName,
   kAttempt,

@@ -238,6 +238,8 @@ class Scanner {
       case PathRoot::kOutputs:
         return check_outputs(node, path, Reads::kAny);
       case PathRoot::kRunId:
+      case PathRoot::kRunSlot:
+      case PathRoot::kRunSlotEnd:
       case PathRoot::kDagName:
       case PathRoot::kTaskName:
       case PathRoot::kAttempt:

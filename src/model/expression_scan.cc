@@ -193,9 +193,11 @@ struct Fact {
   std::string_view second;
   PathRoot root;
 };
-constexpr std::array<Fact, 5> kFacts{{{"run", "id", PathRoot::kRunId},
+constexpr std::array<Fact, 7> kFacts{{{"run", "id", PathRoot::kRunId},
                                       {"run", "dag", PathRoot::kDagName},
                                       {"run", "result", PathRoot::kRunResult},
+                                      {"run", "slot", PathRoot::kRunSlot},
+                                      {"run", "slot_end", PathRoot::kRunSlotEnd},
                                       {"task", "name", PathRoot::kTaskName},
                                       {"task", "attempt", PathRoot::kAttempt}}};
 
@@ -213,11 +215,8 @@ PathResult fact_path(std::string_view word, WrittenSteps steps, std::size_t begi
   const auto near = name == nullptr ? std::string_view() : nearest_name(*name, known);
   std::string all;
   for (std::size_t i = 0; i < known.size(); ++i) {
-    all += fmt::format("{}{}.{}",
-                       i == 0                  ? ""
-                       : i + 1 == known.size() ? " and "
-                                               : ", ",
-                       word, known[i]);
+    const std::string_view between = i == 0 ? "" : i + 1 == known.size() ? " and " : ", ";
+    all += fmt::format("{}{}.{}", between, word, known[i]);
   }
   return refuse(begin, fmt::format("'{}' has only {}", word, all),
                 near.empty() ? "" : fmt::format("did you mean '{}.{}'?", word, near));

@@ -104,6 +104,24 @@ TEST(Render, AResultIsNeverLongerThanAnArgument) {
   EXPECT_FALSE(rendered("${{ map.item }}${{ map.item }}xx", &item).has_value());
 }
 
+TEST(Render, TheSlotOfARunAndItsEndAreTimes) {
+  const auto at = [](std::string_view text, Instant slot, Instant end) -> std::string {
+    Values::Facts facts;
+    facts.slot = slot;
+    facts.slot_end = end;
+    Values values(facts);
+    const auto got = render(*parse_template(text), values);
+    return got ? *got : "error: " + got.error();
+  };
+  const Instant slot{1'771'800'000'000'000};
+  constexpr std::string_view kBoth = "${{ run.slot }}/${{ run.slot_end ?? 'open' }}";
+  EXPECT_EQ(at(kBoth, slot, slot + hours(1)), "2026-02-22T22:40:00Z/2026-02-22T23:40:00Z");
+  EXPECT_EQ(at(kBoth, slot, kNever), "2026-02-22T22:40:00Z/open");
+  EXPECT_EQ(at("${{ run.slot ?? 'none' }}", kNever, kNever), "none");
+  EXPECT_EQ(at("${{ run.slot }}", kNever, kNever),
+            "error: run.slot: the run was not started for a slot of a schedule");
+}
+
 RC_GTEST_PROP(Render, NoValuesAreEverTooMuch,
               (const std::string& params, const std::string& item)) {
   const MapItem map{.index = 1, .item = item};

@@ -55,6 +55,8 @@ TEST(Expression, EveryRootHasItsPath) {
            {"${{run.dag}}", PathRoot::kDagName, "", 0},
            {"${{task.name}}", PathRoot::kTaskName, "", 0},
            {"${{task.attempt}}", PathRoot::kAttempt, "", 0},
+           {"${{ run.slot }}", PathRoot::kRunSlot, "", 0},
+           {"${{ run.slot_end }}", PathRoot::kRunSlotEnd, "", 0},
        }) {
     const Template t = parsed(c.text);
     ASSERT_EQ(t.expressions.size(), 1U) << c.text;
@@ -102,7 +104,8 @@ std::vector<Bad> bad_templates() {
       {"${{ params.x[0 }}", 12, "the [ is never closed"},
       {"${{ map }}", 4, "map needs a name"},
       {"${{ map.index.x }}", 13, "nothing can follow"},
-      {"${{ run.it }}", 4, "'run' has only run.id, run.dag and run.result"},
+      {"${{ run.it }}", 4,
+       "'run' has only run.id, run.dag, run.result, run.slot and run.slot_end"},
       {"${{ task.nam }}", 4, "'task' has only", "did you mean 'task.name'?"},
       {"${{ run.id.x }}", 10, "nothing can follow"},
       {"${{ tasks.a }}", 4, "only the outputs"},
