@@ -72,8 +72,23 @@ code 2 schedules next nightly.yaml --after soon
 said 'is not a date or time'
 code 7 schedules next good.json
 said 'has no schedule'
-code 7 dag apply nightly.yaml
-said 'does not start runs by schedule yet'
+code 0 dag apply nightly.yaml
+both schedules list
+both schedules show nightly
+both schedules next nightly
+code 0 schedules list -o name
+[[ "$(<out)" == nightly ]] || fail "names: $(cat out)"
+code 0 schedules pause nightly
+code 0 schedules show nightly
+said 'paused'
+code 0 schedules resume nightly
+code 0 schedules trigger nightly
+code 6 schedules trigger nightly --unless-running
+said 'has not ended'
+code 3 schedules show nightl
+said 'nightly'
+code 0 dag delete nightly --yes
+code 3 schedules show nightly
 both dag list
 code 0 dag list -o name
 [[ "$(tr '\n' ' ' <out)" == "bad good " ]] || fail "names: $(cat out)"

@@ -100,6 +100,16 @@ std::expected<PlanPtr, ExitCode> load_dag_plan(const Context& /*context*/,
   return std::unexpected(ExitCode::kInvalid);
 }
 
+std::expected<DagSpec, ExitCode> load_stored_dag(ApiClient& api, const std::string& name) {
+  const auto found = api.get("/api/dags/" + escaped(name));
+  if (!found) return std::unexpected(report(found.error()));
+  auto spec = codec::read_dag(compact_json(found->object().at("spec")));
+  if (spec) return *std::move(spec);
+  complain(fmt::format("this version of vortex cannot read the DAG {}", name),
+           "use the version of the controller");
+  return std::unexpected(ExitCode::kInvalid);
+}
+
 std::expected<std::string, ExitCode> load_dag_file(const Context& context,
                                                    const std::string& path) {
   const auto plan = load_dag_plan(context, path);

@@ -26,6 +26,9 @@ std::expected<std::string, ExitCode> load_dag_file(const Context& context, const
 // The same, compiled.
 std::expected<PlanPtr, ExitCode> load_dag_plan(const Context& context, const std::string& path);
 
+// As the controller has stored it under this name.
+std::expected<DagSpec, ExitCode> load_stored_dag(ApiClient& api, const std::string& name);
+
 // The params as the DAG wants them, with its defaults; `given` are NAME=VALUE.
 std::expected<std::string, ExitCode> params_from(const DagSpec& spec,
                                                  const std::vector<std::string>& given);

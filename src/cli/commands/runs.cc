@@ -205,6 +205,8 @@ constexpr ListColumn kRunColumns[] = {
     {"FAILED", failed_cell, Align::kRight},
     {"CREATED", [](const object& o, const Look& l) { return time_cell(o, "created_at", l); }},
     {"TOOK", took_cell, Align::kRight},
+    {"SLOT", [](const object& o, const Look&) { return plain_cell(o, "slot"); }, Align::kLeft,
+     Shown::kWide},
     {"LABELS", labels_cell, Align::kLeft, Shown::kWide, Shrinks::kMay},
     {"KEY", [](const object& o, const Look&) { return plain_cell(o, "idempotency_key"); },
      Align::kLeft, Shown::kWide, Shrinks::kMay},
@@ -255,6 +257,11 @@ std::string run_record(const object& run, const object& why, const Look& look) {
   if (text_at(run, "ending") != "none") record.add("ending", text_at(run, "ending"));
   record.add("created", fmt::format("{} ({})", text_at(run, "created_at"),
                                     time_cell(run, "created_at", look).text));
+  if (const std::string schedule = text_at(run, "schedule"); !schedule.empty()) {
+    const std::string slot = text_at(run, "slot");
+    record.add("schedule", slot.empty() ? schedule + " (triggered)" : schedule);
+    if (!slot.empty()) record.add("slot", slot);
+  }
   record.add("took", took_cell(run, look).text);
   record.add("tasks", fmt::format("{} of {} ended", ended_of(run), number_at(run, "tasks")));
   for (const std::string_view name : words_of<TaskState>()) {

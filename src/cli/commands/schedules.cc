@@ -1,6 +1,8 @@
 // vortex schedules: when DAGs run by themselves.
 
 #include <cstdint>
+#include <expected>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,11 +15,14 @@
 #include "base/text.h"
 #include "base/zone_files.h"
 #include "cli/arguments.h"
+#include "cli/client/act.h"
 #include "cli/client/submit.h"
 #include "cli/commands/commands.h"
 #include "cli/context.h"
 #include "cli/screen/human.h"
+#include "cli/screen/json_view.h"
 #include "cli/screen/listing.h"
+#include "cli/screen/run_watch.h"
 #include "cli/screen/terminal.h"
 #include "codec/text.h"
 #include "model/schedule.h"
@@ -94,16 +99,38 @@ std::string as_text(const DagSpec& dag, const Zone& zone, const std::vector<Inst
   return text + table.text(look);
 }
 
-ExitCode next(const Context& context, const NextOptions& options) {
+bool is_dag_file(const std::string& text) {
+  std::error_code unknown;
+  if (std::filesystem::exists(text, unknown) || text.find('/') != std::string::npos) return true;
+  return text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json");
+}
+
+std::expected<DagSpec, ExitCode> dag_wanted(const Context& context, const NextOptions& options) {
+  if (!is_dag_file(options.file)) {
+    const auto api = ApiClient::open(context);
+    if (!api) return std::unexpected(api.error());
+    return load_stored_dag(**api, options.file);
+  }
   const auto plan = load_dag_plan(context, options.file);
-  if (!plan) return plan.error();
-  const DagSpec& dag = (*plan)->spec;
+  if (!plan) return std::unexpected(plan.error());
+  return (*plan)->spec;
+}
+
+ExitCode next(const Context& context, const NextOptions& options) {
+  const auto found = dag_wanted(context, options);
+  if (!found) return found.error();
+  const DagSpec& dag = *found;
   if (!dag.schedule) {
     complain(fmt::format("{} has no schedule", options.file),
              "write schedule: {cron: \"30 2 * * *\"} or schedule: {every: 15m} into it");
     return ExitCode::kInvalid;
   }
   const ZonePtr zone = system_zones().find(dag.schedule->timezone);
+  if (!zone) {
+    complain(fmt::format("time zone {} is not known on this machine", dag.schedule->timezone),
+             "install the package tzdata");
+    return ExitCode::kInvalid;
+  }
   const auto after = begin_of(options, *zone);
   if (!after) return ExitCode::kUsage;
   const auto slots = slots_of(*dag.schedule, *zone, *after, options.count);
@@ -111,17 +138,169 @@ ExitCode next(const Context& context, const NextOptions& options) {
                   {dag.name, as_text(dag, *zone, slots, look_at(context, STDOUT_FILENO))});
 }
 
+// ---- Schedules of stored DAGs ----
+
+using boost::json::object;
+using Texts = std::vector<std::string>;
+
+std::string schedule_state(const object& schedule) {
+  const std::string paused = text_at(schedule, "paused");
+  if (paused == "none") return "active";
+  return paused == "failure" ? "paused after a failure" : "paused";
+}
+
+Cell next_cell(const object& schedule, const Look& look) {
+  const auto& slots = list_at(schedule, "next");
+  if (slots.empty()) return {"-", Tone::kDim};
+  const auto at = parse_time(text_of(slots.front()));
+  return {at ? human_time(*at, look.now) : "", Tone::kPlain};
+}
+
+Cell last_cell(const object& schedule, const Look& look) {
+  const std::string run = text_at(schedule, "last_run");
+  if (run.empty()) return {"-", Tone::kDim};
+  const std::string state = text_at(schedule, "last_run_state");
+  return {state.empty() ? run : fmt::format("{} {}", run, state_text(state, look)),
+          tone_of_state(state)};
+}
+
+constexpr ListColumn kScheduleColumns[] = {
+    {"DAG", [](const object& o, const Look&) { return plain_cell(o, "dag"); }, Align::kLeft,
+     Shown::kAlways, Shrinks::kMay},
+    {"STATE",
+     [](const object& o, const Look& l) {
+       const std::string state = text_at(o, "paused") == "none" ? "active" : "paused";
+       return Cell{state_text(state, l), tone_of_state(state)};
+     }},
+    {"NEXT", next_cell},
+    {"LAST RUN", last_cell},
+    {"SCHEDULE", [](const object& o, const Look&) { return plain_cell(o, "schedule"); },
+     Align::kLeft, Shown::kAlways, Shrinks::kMay},
+    {"OVERLAP", [](const object& o, const Look&) { return plain_cell(o, "overlap"); }, Align::kLeft,
+     Shown::kWide},
+};
+constexpr Listing kSchedules{"schedules", "schedules",
+                             [](const object& o) { return text_at(o, "dag"); }, kScheduleColumns};
+
+std::string schedule_path(const std::string& dag) { return "/api/schedules/" + escaped(dag); }
+
+std::string all_slots(const object& schedule, std::string_view key) {
+  std::string all;
+  for (const auto& slot : list_at(schedule, key)) {
+    all += (all.empty() ? "" : "\n") + text_of(slot);
+  }
+  return all;
+}
+
+std::string schedule_record(const object& o, const Look& look) {
+  Record record;
+  record.add("dag", text_at(o, "dag")).add("schedule", text_at(o, "schedule"));
+  const std::string state = schedule_state(o);
+  record.add("state", state, tone_of_state(state == "active" ? "active" : "paused"));
+  if (const std::string run = text_at(o, "failed_run"); !run.empty()) record.add("failed run", run);
+  if (const std::string problem = text_at(o, "problem"); !problem.empty()) {
+    record.add("problem", problem, Tone::kBad);
+  }
+  record.add("overlap", text_at(o, "overlap"));
+  record.add("last run", last_cell(o, look).text);
+  if (const std::string slot = text_at(o, "last_slot"); !slot.empty())
+    record.add("last slot", slot);
+  if (const std::string waiting = all_slots(o, "waiting"); !waiting.empty()) {
+    record.add("waiting", waiting);
+  }
+  const std::string next = all_slots(o, "next");
+  record.add("next", next.empty() ? "-" : next);
+  record.add("applied", time_cell(o, "applied_at", look).text);
+  if (const std::string by = text_at(o, "applied_by"); !by.empty()) record.add("by", by);
+  return record.text(look);
+}
+
+ExitCode show_schedule(const Context& context, const std::string& dag) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  const auto found = (*api)->get(schedule_path(dag));
+  if (!found) return report(found.error());
+  const Look look = look_at(context, STDOUT_FILENO);
+  return show_one(context, found->json, {dag, schedule_record(found->object(), look)});
+}
+
+ExitCode pause_schedules(const Context& context, const char* verb, const Texts& dags) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  const bool pause = std::string_view(verb) == "pause";
+  std::vector<Act> acts;
+  for (const std::string& dag : dags) {
+    acts.push_back({post_request(fmt::format("{}/{}", schedule_path(dag), verb)), dag,
+                    fmt::format("Schedule of {} {}", dag, pause ? "paused" : "resumed")});
+  }
+  return act_on_all(context, **api, std::move(acts));
+}
+
+struct TriggerOptions {
+  std::string dag;
+  bool unless_running = false;
+  bool watch = false;
+};
+
+ExitCode trigger_schedule(const Context& context, const TriggerOptions& options) {
+  const auto api = ApiClient::open(context);
+  if (!api) return api.error();
+  ApiRequest request =
+      post_request(schedule_path(options.dag) + "/trigger",
+                   compact_json(object{{"unless_running", options.unless_running}}));
+  request.headers.emplace_back("Idempotency-Key", fresh_idempotency_key());
+  const auto made = (*api)->call(std::move(request));
+  if (!made) return report(made.error());
+  const std::string run = text_at(made->object(), "id");
+  if (!context.quiet) talk(fmt::format("Started {} of {}", run, options.dag));
+  show_one(context, made->json, {run, run + "\n"});
+  return options.watch ? watch_run(context, **api, run, {}) : ExitCode::kOk;
+}
+
+void add_stored(CommandSpec schedules, Command& chosen) {
+  auto page = std::make_shared<ListOptions>();
+  CommandSpec all = schedules.command("list", "List the schedules of stored DAGs");
+  add_list_options(all, *page);
+  all.example("vortex schedules list");
+  all.on_chosen(chosen,
+                [page](Context& c) { return list(c, kSchedules, "/api/schedules", *page); });
+  auto dag = std::make_shared<std::string>();
+  CommandSpec one = schedules.command("show", "Show a schedule, its next slots and last run");
+  one.option("dag", *dag, "Name of the DAG").required();
+  one.example("vortex schedules show nightly");
+  one.on_chosen(chosen, [dag](Context& c) { return show_schedule(c, *dag); });
+  auto dags = std::make_shared<Texts>();
+  for (const char* verb : {"pause", "resume"}) {
+    const bool pause = std::string_view(verb) == "pause";
+    CommandSpec command =
+        schedules.command(verb, pause ? "Pause schedules: skip their slots until they are resumed"
+                                      : "Resume paused schedules from now on");
+    command.option("dag", *dags, "Names of the DAGs").required();
+    command.example(fmt::format("vortex schedules {} nightly", verb));
+    command.on_chosen(chosen, [dags, verb](Context& c) { return pause_schedules(c, verb, *dags); });
+  }
+  auto options = std::make_shared<TriggerOptions>();
+  CommandSpec now =
+      schedules.command("trigger", "Start a run of a scheduled DAG now, outside of its slots");
+  now.option("dag", options->dag, "Name of the DAG").required();
+  now.flag("--unless-running", options->unless_running,
+           "Refuse it while a run of the schedule has not ended");
+  now.flag("--watch", options->watch, "Watch the run until it ends");
+  now.example("vortex schedules trigger nightly --watch");
+  now.on_chosen(chosen, [options](Context& c) { return trigger_schedule(c, *options); });
+}
+
 }  // namespace
 
 void add_schedules(CommandSpec app, Command& chosen) {
-  CommandSpec schedules = app.command("schedules", "Show when DAGs run by themselves");
+  CommandSpec schedules = app.command("schedules", "Manage when DAGs run by themselves");
   schedules.group(kRunThings);
   schedules.needs_command();
-  schedules.example("vortex schedules next nightly.yaml");
+  schedules.example("vortex schedules list\nvortex schedules next nightly.yaml");
+  add_stored(schedules, chosen);
   auto options = std::make_shared<NextOptions>();
-  CommandSpec preview =
-      schedules.command("next", "Show the next times of the schedule in a DAG file");
-  preview.option("file", options->file, "DAG file").required();
+  CommandSpec preview = schedules.command("next", "Show the next times of a schedule");
+  preview.option("dag", options->file, "DAG file, or name of a stored DAG").required();
   preview.option("--count", options->count, "Number of times to show")
       .between(1, kSlotsMax)
       .value_name("N")
