@@ -158,6 +158,7 @@ void add_commands(CommandSpec app, Command& chosen, const std::vector<AddCommand
   add_run(app, chosen);
   add_exec(app, chosen);
   add_validate(app, chosen);
+  add_backfill(app, chosen);
   add_controller(app, chosen);
   add_worker(app, chosen);
   add_worker_check(app, chosen);

@@ -12,6 +12,7 @@
 namespace vortex::cli {
 
 // Run things.
+void add_backfill(CommandSpec app, Command& chosen);
 void add_controller(CommandSpec app, Command& chosen);
 void add_dag(CommandSpec app, Command& chosen);
 void add_dev(CommandSpec app, Command& chosen);
