@@ -23,7 +23,7 @@ inline constexpr std::uint32_t kFifthDrawing = 5;
 inline constexpr std::uint32_t kSixthDrawing = 6;
 inline constexpr std::uint32_t kSeventhDrawing = 7;
 inline constexpr std::uint32_t kEighthDrawing = 8;
-// 9 is another subject's number.
+inline constexpr std::uint32_t kNinthDrawing = 9;
 inline constexpr std::uint32_t kTenthDrawing = 10;
 inline constexpr std::uint32_t kPresentDrawing = kTenthDrawing;
 

@@ -84,6 +84,12 @@ void Clients::perform(const Act& act) {
       return signal(act);
     case ActKind::kAnswer:
       return answer(act);
+    case ActKind::kApplyDag:
+    case ActKind::kChangeDag:
+    case ActKind::kDeleteDag:
+    case ActKind::kPauseSchedule:
+    case ActKind::kTriggerSchedule:
+      return act_on_schedule(act);
   }
 }
 
@@ -289,6 +295,29 @@ void Clients::submit_wrong(const Act& act) {
   ask(std::move(command), kFewTries, {});
 }
 
+void Clients::act_on_schedule(const Act& act) {
+  DagSpec dag = scene_.setup.drafts[act.draft].dag;
+  const bool unknown = act.pick % 16 == 0;
+  const std::string name = unknown ? "nobody" : dag.name;
+  if (act.kind == ActKind::kDeleteDag) return ask(core::DeleteDag{{}, dag.name}, kFewTries, {});
+  if (act.kind == ActKind::kPauseSchedule) {
+    return ask(core::PauseSchedule{{}, name, act.on}, kFewTries, {});
+  }
+  if (act.kind == ActKind::kTriggerSchedule) {
+    return ask(core::TriggerSchedule{{}, name, act.on, fmt::format("now-{}", act.pick)}, kUntilTold,
+               [this](const auto* answer) {
+                 const auto* yes = answer ? std::get_if<core::RunAccepted>(answer) : nullptr;
+                 if (yes != nullptr) runs_.push_back(yes->run);
+               });
+  }
+  if (act.kind == ActKind::kChangeDag && act.on) {
+    dag.schedule->every = dag.schedule->every + seconds(1);
+    if (act.pick % 2 == 0) dag.schedule->overlap = Overlap::kQueueAll;
+  }
+  auto plan = compile(std::move(dag), {});
+  if (plan) ask(core::ApplyDag{{}, *plan}, kFewTries, {});
+}
+
 // A second worker that may call everything a worker may, and knows all that can be read: it speaks
 // in the present life of another, with no session or a guessed one.
 void Clients::forge() {
@@ -371,6 +400,9 @@ void Clients::lift_everything() {
   const Tables& tables = scene_.store.tables();
   for (const auto& [id, run] : tables.runs()) {
     if (run.paused && run.state == RunState::kRunning) ask(core::PauseRun{{}, id, false}, 3, {});
+  }
+  for (const auto& [dag, schedule] : tables.schedules()) {
+    if (schedule.paused != SchedulePause::kNone) ask(core::PauseSchedule{{}, dag, false}, 3, {});
   }
   for (const auto& [name, queue] : tables.queues()) {
     if (queue.paused) ask(core::PauseQueue{{}, name, false}, 3, {});

@@ -49,6 +49,18 @@ std::uint64_t count_acts(const Setup& setup) {
   return static_cast<std::uint64_t>(std::ranges::count(setup.acts, Kind, &Act::kind));
 }
 
+template <class Test>
+std::uint64_t count_schedules(const Setup& setup, const Test& test) {
+  return count_drafts(setup, [&](const RunDraft& draft) {
+    return draft.dag.schedule && test(*draft.dag.schedule);
+  });
+}
+
+template <Overlap Rule>
+std::uint64_t count_overlap(const Setup& setup) {
+  return count_schedules(setup, [](const ScheduleSpec& spec) { return spec.overlap == Rule; });
+}
+
 // Faults that are always there count once for each seed that has them on.
 template <FaultKind Kind>
 std::uint64_t count_faults(const Setup& setup) {
@@ -363,6 +375,29 @@ constexpr Feature kFeatures[] = {
      [](const Setup& s) {
        return count_drafts(s, [](const RunDraft& d) { return d.key.empty(); });
      }},
+    {"DAG", "schedule, overlap skip", "57-overlap-kept", count_overlap<Overlap::kSkip>},
+    {"DAG", "schedule, overlap queue_one", "57-overlap-kept", count_overlap<Overlap::kQueueOne>},
+    {"DAG", "schedule, overlap queue_all", "57-overlap-kept", count_overlap<Overlap::kQueueAll>},
+    {"DAG", "schedule, overlap cancel_running", "57-overlap-kept",
+     count_overlap<Overlap::kCancelRunning>},
+    {"DAG", "schedule, overlap allow", "55-one-run-a-slot 56-each-slot-decided",
+     count_overlap<Overlap::kAllow>},
+    {"DAG", "schedule, catchup", "56-each-slot-decided",
+     [](const Setup& s) {
+       return count_schedules(s, [](const auto& spec) { return spec.catchup.window.us > 0; });
+     }},
+    {"DAG", "schedule, jitter", "55-one-run-a-slot 56-each-slot-decided",
+     [](const Setup& s) {
+       return count_schedules(s, [](const auto& spec) { return spec.jitter.us > 0; });
+     }},
+    {"DAG", "schedule, from", "56-each-slot-decided",
+     [](const Setup& s) {
+       return count_schedules(s, [](const auto& spec) { return spec.from.has_value(); });
+     }},
+    {"DAG", "schedule, pause_on_failure", "56-each-slot-decided",
+     [](const Setup& s) {
+       return count_schedules(s, [](const auto& spec) { return spec.pause_on_failure; });
+     }},
     {"task", "fails", "13-attempts-add-up",
      [](const Setup& s) {
        return count_traits(s, [](const NodeTraits& t) { return t.fail_permille > 0; });
@@ -468,6 +503,14 @@ constexpr Feature kFeatures[] = {
     {"client", "a malformed call", "26-nonsense-refused", count_acts<ActKind::kMalformed>},
     {"client", "watches over a large map", "35-map-complete 37-placed-right",
      [](const Setup& s) -> std::uint64_t { return s.tended.has_value(); }},
+    {"client", "apply a DAG with a schedule", "26-ok-is-durable 56-each-slot-decided",
+     count_acts<ActKind::kApplyDag>},
+    {"client", "change its schedule", "56-each-slot-decided", count_acts<ActKind::kChangeDag>},
+    {"client", "delete it", "56-each-slot-decided", count_acts<ActKind::kDeleteDag>},
+    {"client", "pause or resume a schedule", "56-each-slot-decided",
+     count_acts<ActKind::kPauseSchedule>},
+    {"client", "trigger a schedule", "26-ok-is-durable 57-overlap-kept",
+     count_acts<ActKind::kTriggerSchedule>},
     {"controller", "turns that take up to 20 ms", "08-no-two-processes reload-knows-all",
      [](const Setup& s) -> std::uint64_t { return s.turn_max > kTurnMax; }},
     {"fault", "slow-links", "04-fenced-results", count_faults<FaultKind::kSlowLinks>},
@@ -526,6 +569,10 @@ constexpr std::array<CommandFeature, kCommands> kCommandFeatures{{
     {"RedriveDeadLetter", "22-one-dead-letter 26-ok-is-durable"},
     {"DiscardDeadLetter", "22-one-dead-letter 26-ok-is-durable"},
     {"PauseQueue", "26-nonsense-refused"},
+    {"ApplyDag", "26-ok-is-durable 56-each-slot-decided"},
+    {"DeleteDag", "56-each-slot-decided"},
+    {"PauseSchedule", "26-nonsense-refused 56-each-slot-decided"},
+    {"TriggerSchedule", "26-ok-is-durable 26-nonsense-refused"},
     {"AcquireLease", "23-leases-apart 26-nonsense-refused"},
     {"RenewLease", "23-leases-apart"},
     {"ReleaseLease", "26-ok-is-durable"},

@@ -31,6 +31,8 @@ void draw_sixth(Setup& setup, Rng rng);
 void draw_seventh(Setup& setup, Rng rng);
 // What came with the eighth: maps made at run time.
 void draw_eighth(Setup& setup, Rng rng);
+// What came with the ninth: schedules of stored DAGs.
+void draw_ninth(Setup& setup, Rng rng);
 // What came with the tenth: tasks that wait, what people tell them, and tasks that run last.
 void draw_tenth(Setup& setup, Rng rng);
 

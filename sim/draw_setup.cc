@@ -200,6 +200,7 @@ Setup draw_setup(const Case& c) {
   const Rng sixth = root.fork(13);
   const Rng seventh = root.fork(14);
   const Rng eighth = root.fork(15);
+  const Rng ninth = root.fork(16);
   const Rng tenth = root.fork(17);
   const bool draws_more = c.drawing > kFirstDrawing;
   setup.scenario = draw_scenario(c, frame);
@@ -226,6 +227,7 @@ Setup draw_setup(const Case& c) {
   if (c.drawing >= kSixthDrawing) draw_sixth(setup, sixth);
   if (c.drawing >= kSeventhDrawing) draw_seventh(setup, seventh);
   if (c.drawing >= kEighthDrawing) draw_eighth(setup, eighth);
+  if (c.drawing >= kNinthDrawing) draw_ninth(setup, ninth);
   if (c.drawing >= kTenthDrawing) draw_tenth(setup, tenth);
   leave_out(setup, c);
   return setup;

@@ -81,6 +81,7 @@ struct RunDraft {
   std::string key;                 // empty: none
   Labels labels = {};
   std::string params = {};  // JSON; empty: as the DAG declares them
+  std::uint32_t runs = 1;  // at most, for what all of them may take
 };
 
 enum class ActKind : std::uint8_t {
@@ -103,6 +104,12 @@ enum class ActKind : std::uint8_t {
   kCheckAttempt,  // may the holder of this attempt still act?
   kSubmitWrong,   // no such DAG can run: refused
   kMalformed,     // no sense in it, or about nothing there is: refused
+  // Since the ninth drawing. Which DAG: `draft`.
+  kApplyDag,
+  kChangeDag,  // applied with another interval, or with the first one again
+  kDeleteDag,
+  kPauseSchedule,
+  kTriggerSchedule,
   // Since the tenth drawing.
   kSignal,  // to a run, under a name that something waits for, or not
   kAnswer,  // to an approval: in time, too early, again, or the other way round

@@ -60,6 +60,15 @@ std::int64_t task_count(const NodeSpec& node) {
   return static_cast<std::int64_t>(count_items(*node.map));
 }
 
+// A run of it waits, or is still to come.
+bool has_work(const ScheduleRow& row) {
+  const ScheduleSpec& spec = *row.plan->spec.schedule;
+  const std::int64_t from_us = spec.from ? spec.from->seconds * 1'000'000 : 0;
+  const std::int64_t passed = std::max<std::int64_t>(row.decided.us - from_us, 0) / spec.every.us;
+  const std::int64_t next_us = from_us + (passed + 1) * spec.every.us;
+  return !row.waiting.empty() || !spec.until || next_us <= spec.until->seconds * 1'000'000;
+}
+
 }  // namespace
 
 void World::heal() {
@@ -163,8 +172,9 @@ Duration World::bound_for_liveness() const {
   for (const RunDraft& draft : setup_.drafts) {
     for (std::size_t n = 0; n < draft.dag.nodes.size(); ++n) {
       const NodeSpec& node = draft.dag.nodes[n];
-      bound += longest_for(setup_, node, draft.traits[n]) * task_count(node);
+      bound += longest_for(setup_, node, draft.traits[n]) * task_count(node) * draft.runs;
     }
+    if (draft.dag.schedule) bound += draft.dag.schedule->every * 4;
   }
   // A clock that was set back keeps a dead leader in its place for as long.
   if (setup_.is_on(FaultKind::kStoreClockJump)) bound += setup_.timings.leader_lease * 12;
@@ -185,7 +195,11 @@ Duration World::bound_for_liveness() const {
 }
 
 bool World::is_quiet() const {
-  if (!clients_->are_settled() || scene_->store.tables().live_runs() > 0) return false;
+  const Tables& tables = scene_->store.tables();
+  if (!clients_->are_settled() || tables.live_runs() > 0) return false;
+  if (std::ranges::any_of(tables.schedules(), [](const auto& s) { return has_work(s.second); })) {
+    return false;
+  }
   return std::ranges::any_of(controllers_, [](const auto& c) { return c->leads(); });
 }
 

@@ -77,6 +77,9 @@ class OkIsDurable : public Checker {
     for (const TaskDataRow& row : rows.task_data) {
       if (row.uploaded) uploaded_.insert({Attempt{row.id, row.epoch}, row.uploaded->number});
     }
+    for (const ScheduleRow& row : rows.schedules) {
+      if (row.plan) applied_.insert(row.plan->digest);
+    }
     for (const JournalRow& row : rows.journals) {
       std::uint64_t& last = journals_[{row.supervisor, row.journal}];
       last = std::max(last, row.last);
@@ -160,6 +163,21 @@ class OkIsDurable : public Checker {
       violated("run {} is not what was asked for with key '{}'", to_text(run->id),
                submit.idempotency_key);
     }
+  }
+
+  void check(const Picture& picture, const core::TriggerSchedule& command,
+             const core::ReplyBody& answer) {
+    const auto* accepted = std::get_if<core::RunAccepted>(&answer);
+    if (accepted == nullptr) return;
+    const RunRow* run = picture.runs().find(accepted->run);
+    if (run != nullptr && run->request && run->request->schedule == command.dag) return;
+    violated("a client was told of run {} of '{}' before it was committed", to_text(accepted->run),
+             command.dag);
+  }
+
+  void check(const Picture&, const core::ApplyDag& command, const core::ReplyBody& answer) {
+    if (!is_done(answer) || !command.plan || applied_.contains(command.plan->digest)) return;
+    violated("'{}' is applied, it was said, but no commit says so", command.plan->spec.name);
   }
 
   void check(const Picture&, const core::CancelRun& command, const core::ReplyBody& answer) {
@@ -247,6 +265,7 @@ class OkIsDurable : public Checker {
   std::map<PartitionKey, Epoch> freed_;
   std::set<std::pair<Attempt, std::uint64_t>> uploaded_;
   std::map<std::pair<std::string, std::string>, std::uint64_t> journals_;
+  std::set<std::uint64_t> applied_;  // digests
   std::set<WorkerId> left_;
   std::set<WorkerId> deleted_;
   std::map<std::pair<PartitionKey, Epoch>, AgentId> leased_;
@@ -300,6 +319,12 @@ class NonsenseRefused : public Checker {
   void accepted(const Picture&, const core::AcquireLease& command) {
     if (!command.agent.empty() && !command.partition.topic.empty()) return;
     violated("a lease without a holder or a topic was granted");
+  }
+  void accepted(const Picture&, const core::PauseSchedule& command) {
+    if (command.dag == "nobody") violated("a schedule that there is not was paused or resumed");
+  }
+  void accepted(const Picture&, const core::TriggerSchedule& command) {
+    if (command.dag == "nobody") violated("a schedule that there is not was triggered");
   }
   void accepted(const Picture&, const core::PauseQueue& command) {
     if (command.queue.empty()) violated("a queue without a name was paused");

@@ -1,8 +1,8 @@
 #pragma once
 // Which checkers there are, by subject: the index of sim/check and of the invariants they guard.
 //
-// Names start with the invariant's number. Not here: 28 (bounds of queues and buffers) and 29
-// (schedules), which no history shows.
+// Names start with the invariant's number. Not here: 28 (bounds of queues and buffers), which no
+// history shows. 29 (schedules) is guarded by 55 to 57.
 
 #include "sim/check/checker.h"
 
@@ -39,6 +39,7 @@ void add_quota_checkers(CheckerList& list, const CheckerTools& tools);        //
 void add_session_checkers(CheckerList& list, const CheckerTools& tools);      // 49
 void add_condition_checkers(CheckerList& list, const CheckerTools& tools);    // 50, 51
 void add_late_map_checkers(CheckerList& list, const CheckerTools& tools);     // 52, 53, 54
+void add_schedule_checkers(CheckerList& list, const CheckerTools& tools);     // 55, 56, 57
 void add_wait_checkers(CheckerList& list, const CheckerTools& tools);         // 58, 59
 void add_finally_checkers(CheckerList& list, const CheckerTools& tools);      // 60, 61
 
