@@ -18,6 +18,7 @@ export type DeadLetter = Schemas['DeadLetter'];
 export type Problem = Schemas['Problem'];
 export type Session = Schemas['Session'];
 export type Queue = Schemas['Queue'];
+export type Schedule = Schemas['Schedule'];
 export type Standstill = Schemas['Standstill'];
 
 export class Failure extends Error {

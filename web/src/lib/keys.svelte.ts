@@ -13,6 +13,7 @@ export const destinations: { keys: string; name: string; address: string }[] = [
   { keys: 'g o', name: 'Overview', address: '/' },
   { keys: 'g r', name: 'Runs', address: '/runs' },
   { keys: 'g d', name: 'DAGs', address: '/dags' },
+  { keys: 'g k', name: 'Schedules', address: '/schedules' },
   { keys: 'g x', name: 'Dead letters', address: '/dead-letters' },
   { keys: 'g w', name: 'Workers', address: '/workers' },
   { keys: 'g m', name: 'Machines', address: '/machines' },
