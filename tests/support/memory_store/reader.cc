@@ -43,7 +43,7 @@ Result<Page<Item>> page_of(std::vector<Item> items, const PageRequest& request, 
   return page;
 }
 
-ScheduleView view_of(const ScheduleRow& row) {
+ScheduleView shown_schedule(const ScheduleRow& row) {
   ScheduleView view;
   static_cast<ScheduleRow&>(view) = row;
   view.digest = row.plan->digest;
@@ -284,7 +284,7 @@ class MemoryReader final : public Reader {
   Result<Page<ScheduleView>> schedules(const PageRequest& page) override {
     const Lock lock(shared_.mutex);
     std::vector<ScheduleView> views;
-    for (const auto& [dag, row] : tables_.schedules) views.push_back(view_of(row));
+    for (const auto& [dag, row] : tables_.schedules) views.push_back(shown_schedule(row));
     return page_of(std::move(views), page, CursorKind::kSchedules, Order::kUp,
                    [](const ScheduleView& row) { return CursorKey{.text = row.dag}; });
   }
@@ -293,7 +293,7 @@ class MemoryReader final : public Reader {
     const Lock lock(shared_.mutex);
     const auto found = tables_.schedules.find(dag);
     if (found == tables_.schedules.end()) return std::optional<ScheduleView>{};
-    return view_of(found->second);
+    return shown_schedule(found->second);
   }
 
   Result<EventLines> events_after(std::uint64_t after, std::uint32_t bytes_max) override {
