@@ -153,6 +153,19 @@ std::string describe(const core::ReplyBody& answer) {
       answer);
 }
 
+namespace {
+
+std::string text_of_dag(const core::ApplyDag& c) {
+  return "apply " + (c.plan ? c.plan->spec.name : std::string("nothing"));
+}
+std::string text_of_dag(const core::DeleteDag& c) { return "delete DAG " + c.name; }
+std::string text_of_dag(const core::PauseSchedule& c) {
+  return (c.paused ? "pause schedule " : "resume schedule ") + c.dag;
+}
+std::string text_of_dag(const core::TriggerSchedule& c) { return "trigger " + c.dag; }
+
+}  // namespace
+
 std::string describe(const core::Command& command) {
   using namespace core;
   const auto on = [](bool yes, const char* a, const char* b) { return yes ? a : b; };
@@ -191,12 +204,7 @@ std::string describe(const core::Command& command) {
           [&](const PauseQueue& c) {
             return on(c.paused, "pause queue ", "resume queue ") + c.queue;
           },
-          [](const ApplyDag& c) { return "apply " + (c.plan ? c.plan->spec.name : "nothing"); },
-          [](const DeleteDag& c) { return "delete DAG " + c.name; },
-          [&](const PauseSchedule& c) {
-            return on(c.paused, "pause schedule ", "resume schedule ") + c.dag;
-          },
-          [](const TriggerSchedule& c) { return "trigger " + c.dag; },
+          [](const auto& c) { return text_of_dag(c); },
           [](const AcquireLease& c) {
             return fmt::format("{} acquires {}", c.agent.text, c.partition.partition);
           },

@@ -26,13 +26,13 @@ ZonePtr zone_of(const State& state, const ScheduleSpec& spec) {
 
 // What a run is given that nobody gives params: each of them has a default.
 std::string default_params(const DagSpec& spec) {
-  std::string json = "{";
+  std::string object = "{";
   for (const ParamSpec& param : spec.params) {
     if (!param.fallback) continue;
-    if (json.size() > 1) json += ',';
-    json += '"' + param.name + "\":" + *param.fallback;
+    if (object.size() > 1) object += ',';
+    object += '"' + param.name + "\":" + *param.fallback;
   }
-  return json + '}';
+  return object + '}';
 }
 
 std::optional<Instant> slot_after(const Schedule& schedule, Instant at) {
