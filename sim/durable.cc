@@ -143,10 +143,10 @@ class Comparison {
   // silence_floor, weak_losses: a new term grants everybody a full lease); passes; planted.
   void compare_own() {
     const auto& [policy, term, clock, rng, tasks, runs, workers, ready, timers, promises, approvals,
-                 machines, partitions, free_partitions, leases, keys, journals, schedules, dead_letters,
-                 counters, taken, taken_by, next_grant, bulk, leftover, offering, retired_look,
-                 brake, next_trickle, store_writable, silence_floor, weak_losses, health_passes,
-                 reconcile_passes, pass_marked, pass_machines, planted] = a_;
+                 machines, partitions, free_partitions, leases, keys, journals, schedules,
+                 dead_letters, counters, taken, taken_by, next_grant, bulk, leftover, offering,
+                 retired_look, brake, next_trickle, store_writable, silence_floor, weak_losses,
+                 health_passes, reconcile_passes, pass_marked, pass_machines, planted] = a_;
     about_ = {"controller"};
     same("ends of waits", promises.size(), b_.promises.size());
     same("open approvals are the same", true, approvals == b_.approvals);

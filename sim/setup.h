@@ -81,7 +81,7 @@ struct RunDraft {
   std::string key;                 // empty: none
   Labels labels = {};
   std::string params = {};  // JSON; empty: as the DAG declares them
-  std::uint32_t runs = 1;  // at most, for what all of them may take
+  std::uint32_t runs = 1;   // at most, for what all of them may take
 };
 
 enum class ActKind : std::uint8_t {

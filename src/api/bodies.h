@@ -21,7 +21,7 @@ struct SubmitBody {
   std::string dag_json;    // or a specification, as it stands in the body
   codec::Position dag_at;  // where that begins
   std::string params = "{}";
-  Labels labels;  // sorted by key
+  Labels labels;                     // sorted by key
   std::optional<Instant> slot = {};  // of the stored DAG's schedule, to be made up for
 };
 codec::Decoded<SubmitBody> read_submit(std::string_view json);

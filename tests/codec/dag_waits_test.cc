@@ -158,7 +158,8 @@ TEST(DagFinally, MistakesAreToldWithTheirPlace) {
        "[x]}\n",
        3, 21, "is in 'finally' and runs after this task"},
       {"name: d\ntasks:\n  a: {run: [x, \"${{ run.reslt }}\"]}\n", 3, 21,
-       "'run' has only run.id, run.dag and run.result", "did you mean 'run.result'?"},
+       "'run' has only run.id, run.dag, run.result, run.slot and run.slot_end",
+       "did you mean 'run.result'?"},
   };
   for (const Mistake& bad : all) expect_mistake(bad);
 }

@@ -143,8 +143,7 @@ bool is_empty(const RowBatch& rows) {
          rows.recoveries.empty() && rows.recovery_items.empty() && rows.dead_letters.empty() &&
          rows.leases.empty() && rows.queues.empty() && rows.journals.empty() &&
          rows.signals.empty() && rows.schedules.empty() && !rows.counters &&
-         rows.workers_gone.empty() &&
-         rows.machines_gone.empty() && rows.leases_gone.empty();
+         rows.workers_gone.empty() && rows.machines_gone.empty() && rows.leases_gone.empty();
 }
 
 }  // namespace vortex::core

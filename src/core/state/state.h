@@ -100,7 +100,7 @@ struct State {
   std::vector<LeaseIx> free_partitions;  // places of forgotten leases
   std::map<PartitionKey, std::pair<LeaseIx, PartitionLease>> leases;
   std::map<std::string, KnownKey, std::less<>> keys;
-  std::map<std::string, JournalRow> journals;     // of supervisors
+  std::map<std::string, JournalRow> journals;  // of supervisors
   ScheduleTable schedules;
   std::map<TaskId, OpenDeadLetter> dead_letters;  // open ones, of finished runs too
 
