@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "codec/document.h"
-#include "codec/yaml_document.h"
+#include "codec/yaml/yaml_document.h"
 #include "model/dag.h"
 #include "model/plan.h"
 

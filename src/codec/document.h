@@ -67,7 +67,7 @@ struct Position {
   friend auto operator<=>(Position, Position) = default;
 };
 
-// How the user wrote what was parsed: YAML is turned into JSON first (codec/yaml_document.h).
+// How the user wrote what was parsed: YAML is turned into JSON first (codec/yaml/yaml_document.h).
 enum class Syntax : std::uint8_t { kJson, kYaml };
 
 class Document {

@@ -10,7 +10,7 @@
 
 #include "base/rng.h"
 #include "codec/dag_json.h"
-#include "codec/yaml_document.h"
+#include "codec/yaml/yaml_document.h"
 #include "model/dag.h"
 #include "tests/codec/drawn.h"
 

@@ -15,7 +15,7 @@
 #include "codec/dag_file.h"
 #include "codec/dag_read.h"
 #include "codec/dag_schedule.h"
-#include "codec/yaml_document.h"
+#include "codec/yaml/yaml_document.h"
 #include "tests/codec/schema_checker.h"
 
 namespace vortex::codec {

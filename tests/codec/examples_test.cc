@@ -11,7 +11,7 @@
 #include "codec/dag_file.h"
 #include "codec/dag_json.h"
 #include "codec/dag_schema.h"
-#include "codec/yaml_document.h"
+#include "codec/yaml/yaml_document.h"
 #include "tests/codec/schema_checker.h"
 
 namespace vortex::codec {

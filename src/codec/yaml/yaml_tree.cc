@@ -1,4 +1,4 @@
-#include "codec/yaml_tree.h"
+#include "codec/yaml/yaml_tree.h"
 
 #include <algorithm>
 #include <exception>

@@ -1,4 +1,4 @@
-#include "codec/yaml_document.h"
+#include "codec/yaml/yaml_document.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "codec/json_writer.h"
-#include "codec/yaml_tree.h"
+#include "codec/yaml/yaml_tree.h"
 #include "model/check.h"
 
 namespace vortex::codec {
