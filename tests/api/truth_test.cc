@@ -63,7 +63,9 @@ void walk_dags(Client& client) {
   }
   EXPECT_EQ(client.post("/api/schedules/one/pause").status, 200);
   EXPECT_EQ(client.post("/api/schedules/one/resume").status, 200);
-  EXPECT_EQ(client.post("/api/schedules/one/trigger").status, 201);
+  const Answer triggered = client.post("/api/schedules/one/trigger");
+  EXPECT_EQ(triggered.status, 201);
+  client.post("/api/runs/" + triggered.text("/id") + "/cancel");
   EXPECT_EQ(client.erase("/api/dags/one").status, 204);
   EXPECT_EQ(client.get("/api/dags/one").status, 404);
 }

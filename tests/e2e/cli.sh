@@ -72,23 +72,6 @@ code 2 schedules next nightly.yaml --after soon
 said 'is not a date or time'
 code 7 schedules next good.json
 said 'has no schedule'
-code 0 dag apply nightly.yaml
-both schedules list
-both schedules show nightly
-both schedules next nightly
-code 0 schedules list -o name
-[[ "$(<out)" == nightly ]] || fail "names: $(cat out)"
-code 0 schedules pause nightly
-code 0 schedules show nightly
-said 'paused'
-code 0 schedules resume nightly
-code 0 schedules trigger nightly
-code 6 schedules trigger nightly --unless-running
-said 'has not ended'
-code 3 schedules show nightl
-said 'nightly'
-code 0 dag delete nightly --yes
-code 3 schedules show nightly
 both dag list
 code 0 dag list -o name
 [[ "$(tr '\n' ' ' <out)" == "bad good " ]] || fail "names: $(cat out)"
@@ -311,4 +294,23 @@ code 0 runs list --server "http://127.0.0.1:1,$url"
 code 0 -q runs list --server "http://127.0.0.1:1" --server "$url" -o name
 code 0 dag delete bad --yes
 code 3 dag delete bad --yes
+# Schedules of stored DAGs.
+code 0 dag apply nightly.yaml
+both schedules list
+both schedules show nightly
+both schedules next nightly
+code 0 schedules list -o name
+[[ "$(<out)" == nightly ]] || fail "names: $(cat out)"
+code 0 schedules pause nightly
+code 0 schedules show nightly
+said 'paused'
+code 0 schedules resume nightly
+code 0 schedules trigger nightly
+code 6 schedules trigger nightly --unless-running
+said 'has not ended'
+code 3 schedules show nightl
+said 'nightly'
+code 0 dag delete nightly --yes
+code 3 schedules show nightly
+
 echo "cli: ok"
