@@ -305,9 +305,11 @@ code 0 schedules pause nightly
 code 0 schedules show nightly
 said 'paused'
 code 0 schedules resume nightly
+code 0 queues pause default
 code 0 schedules trigger nightly
 code 6 schedules trigger nightly --unless-running
 said 'has not ended'
+code 0 queues resume default
 code 3 schedules show nightl
 said 'nightly'
 code 0 dag delete nightly --yes
