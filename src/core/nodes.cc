@@ -101,6 +101,8 @@ void start_node(Context& cx, RunIx run_ix, std::uint32_t index) {
     }
   }
   node.phase = NodePhase::kActive;
+  // Nothing is to be made, so it need not stand in line with what is made in slices.
+  if (run.plan->tasks_of(index) == 0) return check_node_ended(cx, run_ix, index);
   const TaskIx ix = first_task_of(run, index);
   const bool is_map = run.plan->node_spec(index).map.has_value();
   if (is_map || !ix.valid()) return begin_expanding(cx, run_ix, index);

@@ -70,7 +70,6 @@ void start_slot(Context& cx, ScheduleIx ix, Instant slot) {
   cx.touch(ix);
   const auto known = cx.state.keys.find(request.idempotency_key);
   if (known != cx.state.keys.end() && !planted(PlantedBug::kSlotFiredAgain)) {
-    REACHED("core: slot that has a run already");
     return skip_slot(cx, schedule, slot, to_text(known->second.run) + " was made for it before");
   }
   if (std::string wrong = over_quota(cx.state, *schedule.plan, request); !wrong.empty()) {
@@ -126,7 +125,6 @@ void decide_slot(Context& cx, ScheduleIx ix, Instant slot) {
                        "slot " + slot_text(schedule.waiting.front()) + " waits already");
     case Overlap::kQueueAll:
       if (schedule.waiting.size() < kWaitingMax) return queue_slot(cx, ix, slot, oldest);
-      REACHED("core: slot dropped because too many wait");
       return skip_slot(cx, schedule, slot,
                        std::to_string(kWaitingMax) + " slots wait already, which is the most",
                        Severity::kWarning);
