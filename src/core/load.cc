@@ -312,6 +312,11 @@ RunIx restore_run(Context& cx, const RunImage& image) {
   run.stopped_maps = row.stopped;
   for (const std::uint32_t node : row.stopped) run.nodes[node].stopped = true;
   for (std::uint32_t node = 0; node < run.nodes.size(); ++node) derive_begun(cx, ix, node);
+  // A finished run that is revived has no limit any more: its time was up long ago.
+  if (row.state == RunState::kRunning && row.timeout_at != kNever) {
+    run.timeout_at = cx.state.clock.judged(row.timeout_at);
+    cx.state.timers.set({TimerKind::kRun, ix.value}, run.timeout_at);
+  }
   if (sweep_was_cut_short(cx, run)) begin_sweep(cx, ix);
   for (const auto& level : run.plan->nodes_by_level) {
     for (const std::uint32_t node : level) {
@@ -323,11 +328,6 @@ RunIx restore_run(Context& cx, const RunImage& image) {
   derive_levels(cx, ix, row.levels_passed);
   const bool ending = run.ending != RunEnding::kNone || run.finally_ending != RunEnding::kNone;
   if (ending) begin_sweep(cx, ix);
-  // A finished run that is revived has no limit any more: its time was up long ago.
-  if (row.state == RunState::kRunning && row.timeout_at != kNever) {
-    run.timeout_at = cx.state.clock.judged(row.timeout_at);
-    cx.state.timers.set({TimerKind::kRun, ix.value}, run.timeout_at);
-  }
   cx.restoring = false;
   return ix;
 }

@@ -110,14 +110,24 @@ void start_node(Context& cx, RunIx run_ix, std::uint32_t index) {
   place_task(cx, ix, Turn::kBehind);
 }
 
-// Everything else has ended. After a load these were considered before, or are by the load itself.
-void begin_finally(Context& cx, RunIx run_ix) {
+// Whether the rows that are being loaded say that the `finally` tasks have begun: their levels are
+// above those of all others, which are announced in the step that lets them begin.
+bool finally_had_begun(const Context& cx, const Run& run) {
+  if (!cx.restoring) return false;
+  return std::ranges::any_of(run.plan->finally, [&](std::uint32_t node) {
+    return run.plan->nodes[node].level <= run.levels_known;
+  });
+}
+
+// Everything else has ended. kAgain: that was told of before the state was loaded.
+enum class Begin : std::uint8_t { kNow, kAgain };
+void begin_finally(Context& cx, RunIx run_ix, Begin begin) {
   Run& run = cx.run(run_ix);
   if (planted(PlantedBug::kFinallySkippedAfterCancel) && run.ending != RunEnding::kNone) {
     run.finally_ending = run.ending;
     return begin_sweep(cx, run_ix);
   }
-  if (!cx.restoring) {
+  if (begin == Begin::kNow) {
     // Nobody could resume it any more.
     if (run.ending != RunEnding::kNone && run.paused) {
       run.paused = false;
@@ -151,8 +161,9 @@ void on_node_ended(Context& cx, RunIx run_ix, std::uint32_t index) {
   for (const std::uint32_t reader : run.plan->nodes[index].readers) {
     consider_node(cx, run_ix, reader);
   }
+  const Begin begin = finally_had_begun(cx, run) ? Begin::kAgain : Begin::kNow;
   on_level_progress(cx, run_ix, run.plan->nodes[index].level);
-  if (!last && in_finally(run)) begin_finally(cx, run_ix);
+  if (!last && in_finally(run)) begin_finally(cx, run_ix, begin);
   if (run.nodes_open == 0) cx.runs_ended.push_back(run_ix);
 }
 
