@@ -36,8 +36,9 @@ std::vector<std::string> how_needs_stand(const Run& run, std::uint32_t index) {
       const std::string tasks = run.plan->is_counted(need)
                                     ? count_text(run.plan->tasks_of(need), "task")
                                     : std::string("an unknown number of tasks");
-      details.push_back("'" + name + "' has not ended: " + std::to_string(node.finals) + " of " +
-                        tasks + " done");
+      std::string text = "'" + name + "' has not ended: " + std::to_string(node.finals);
+      text += " of " + tasks + " done";
+      details.push_back(std::move(text));
     }
   }
   return details;

@@ -230,8 +230,8 @@ void consider_node(Context& cx, RunIx run_ix, std::uint32_t index) {
   Run& run = cx.run(run_ix);
   NodeRun& node = run.nodes[index];
   if (node.phase != NodePhase::kPending || closed_to_new(run, index)) return;
-  const bool early = is_last(run, index) && run.ordinary_open > 0;
-  if (early && !(planted(PlantedBug::kFinallyStartsEarly) && run.ordinary_open == 1)) return;
+  const std::uint32_t others = planted(PlantedBug::kFinallyStartsEarly) ? 1 : 0;
+  if (is_last(run, index) && run.ordinary_open > others) return;
   switch (judge_node(run, index)) {
     case RuleSays::kWait:
       return;

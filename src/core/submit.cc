@@ -107,7 +107,7 @@ std::string over_quota(const State& state, const Run& run, std::uint32_t tasks) 
   const Taken more{0, tasks, 0};
   const auto by = state.taken_by.find(request_of(run).submitted_by);
   const Taken own = by == state.taken_by.end() ? Taken{} : by->second;
-  std::string wrong = over(state.policy.quota_per_token, own, more);
+  const std::string wrong = over(state.policy.quota_per_token, own, more);
   return wrong.empty() ? over(state.policy.quota, state.taken, more) : wrong;
 }
 

@@ -121,7 +121,7 @@ std::vector<std::string> map_waits_for(const Run& run, std::uint32_t index) {
 }
 
 std::string lay_out_map(Context& cx, RunIx run_ix, std::uint32_t index) {
-  Run& run = cx.run(run_ix);
+  const Run& run = cx.run(run_ix);
   auto items = items_for(run, index);
   if (!items) return items.error();
   auto tasks = static_cast<std::uint32_t>((*items)->size());
@@ -130,7 +130,7 @@ std::string lay_out_map(Context& cx, RunIx run_ix, std::uint32_t index) {
     return prefix_of(run, index) + std::to_string(tasks) + " more tasks after " +
            std::to_string(run.plan->tasks) + " are too many; the limit is " + std::to_string(most);
   }
-  std::string wrong = over_quota(cx.state, run, tasks);
+  const std::string wrong = over_quota(cx.state, run, tasks);
   if (!wrong.empty()) return prefix_of(run, index) + wrong;
   if (planted(PlantedBug::kLateItemForgotten) && tasks > 1) {
     *items = std::make_shared<const std::vector<std::string>>((*items)->begin(), --(*items)->end());

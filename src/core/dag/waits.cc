@@ -123,7 +123,7 @@ std::string unknown_signal(const DagPlan& plan, std::string_view name) {
     const WaitSpec& wait = *plan.node_spec(node).wait;
     if (wait.kind == WaitKind::kSignal) names.push_back(wait.text);
   }
-  std::string out =
+  const std::string out =
       "no task of DAG " + in_quotes(plan.spec.name) + " waits for signal " + in_quotes(name);
   if (names.empty()) return out + "; it waits for no signals at all";
   const std::string_view near = nearest_name(name, names);
@@ -331,7 +331,7 @@ void on_signal_run(Context& cx, const SignalRun& command) {
 void on_answer_approval(Context& cx, const AnswerApproval& command) {
   const RunIx run_ix = cx.state.runs.find(command.task.run);
   if (!run_ix.valid()) return cx.refuse(command.request, absent_run(cx.state, command.task.run));
-  Run& run = cx.run(run_ix);
+  const Run& run = cx.run(run_ix);
   const TaskIx ix = approval_of(cx, command, run);
   if (!ix.valid()) return;
   const Task& task = cx.task(ix);
