@@ -31,7 +31,7 @@ constexpr const char* kFiles = "${{ tasks.list.outputs.files }}";
 class LateMaps : public LifeTest {
  protected:
   LateMaps() { allow(); }
-  explicit LateMaps(const Policy& policy) : LifeTest(policy) { allow(); }
+  explicit LateMaps(const Policy& chosen) : LifeTest(chosen) { allow(); }
 
   void allow() {
     ignore_comings_and_goings();
