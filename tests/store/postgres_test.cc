@@ -189,6 +189,30 @@ TEST_F(PostgresTest, EndOfTheLeadersSessionIsToldAndTakenAtOnce) {
   other->watch({});
 }
 
+// Without the lock its death would be seen only when its lease ends.
+TEST_F(PostgresTest, LeaderHasItsLockAlthoughOthersLookWhetherItIsFree) {
+  const auto one = open();
+  const auto other = open();
+  std::atomic<bool> done{false};
+  const auto look = [&] {
+    const std::string looks = "DO $$ BEGIN FOR i IN 1..300 LOOP PERFORM " + schema() +
+                              ".wait_for_leader_lock(hashtext('vortex leader'), hashtext('" +
+                              schema() + "'), 1000); COMMIT; END LOOP; END $$";
+    while (!done) ask(looks);
+  };
+  std::thread looker(look);
+  std::thread another(look);
+  for (int i = 0; i < 20; ++i) {
+    Store& store = i % 2 == 0 ? *one : *other;
+    const Won won = lead(store, i % 2 == 0 ? kFirst : kSecond, hours(1));
+    EXPECT_NE(leader_pid(), "0") << "taken " << i << " times before";
+    store.writer().release(won.term);
+  }
+  done = true;
+  looker.join();
+  another.join();
+}
+
 TEST_F(PostgresTest, FrozenLeaderIsReplacedWhenItsLeaseEndsAndItsSessionIsEnded) {
   const auto one = open();
   const auto other = open();

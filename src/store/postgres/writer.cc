@@ -1,6 +1,8 @@
 #include "store/postgres/writer.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,6 +21,11 @@ namespace {
 
 // Terms of one timeline of the database lie above all those of the timelines before it.
 constexpr int kTimelineShift = 32;
+
+// Watchers hold the lock of leaders for a moment when they find it free, and a session that was
+// just ended has it for a moment longer.
+constexpr int kLockTries = 40;
+constexpr std::chrono::milliseconds kBetweenTries{5};
 
 std::int64_t random_number() {
   std::int64_t value = 0;
@@ -172,7 +179,10 @@ void PostgresWriter::take_over_lock() {
     while (ended.next()) {
     }
   }
-  if (!try_lock()) return;
+  for (int tries = 1; !try_lock(); ++tries) {
+    if (tries == kLockTries || !db_.is_connected()) return;
+    std::this_thread::sleep_for(kBetweenTries);
+  }
   Transaction tx(db_);
   tx.run(note_leader_lock_.start().unsigned_number(term_.value).number(nonce_));
   // Without it candidates wait for the end of the lease; the next renewal tries again.
