@@ -7,13 +7,15 @@ namespace vortex::sim {
 
 namespace {
 
-// How a run must end, from what is known of it: a cancel makes it Cancelled, a timeout Failed. Else
+// How a run must end, from what is known of it: a cancel makes it Cancelled, a timeout Failed, also
+// one of its `finally` tasks, of which some may never have been made. Else
 // every node has come to its end, and one that failed or was cancelled makes the run Failed;
 // skipped ones and allowed failures do no harm.
 RunState due_state(const RunRow& run, const RunNodes& nodes) {
   if (run.ending == RunEnding::kCancelled) return RunState::kCancelled;
   if (run.finally_ending == RunEnding::kCancelled) return RunState::kCancelled;
   if (run.ending == RunEnding::kTimedOut) return RunState::kFailed;
+  if (run.finally_ending == RunEnding::kTimedOut) return RunState::kFailed;
   for (std::uint32_t n = 0; n < nodes.plan().nodes.size(); ++n) {
     if (nodes.spoils(n)) return RunState::kFailed;
   }

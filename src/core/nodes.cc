@@ -171,7 +171,8 @@ RunState state_at_end(const Run& run) {
   if (run.ending == RunEnding::kCancelled || run.finally_ending == RunEnding::kCancelled) {
     return RunState::kCancelled;
   }
-  const bool timed_out = run.ending == RunEnding::kTimedOut;
+  const bool timed_out =
+      run.ending == RunEnding::kTimedOut || run.finally_ending == RunEnding::kTimedOut;
   if (timed_out || run.any_failed || run.finally_failed) return RunState::kFailed;
   return RunState::kCompleted;
 }

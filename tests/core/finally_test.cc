@@ -139,6 +139,22 @@ TEST_F(Finally, HasATimeLimitOfItsOwn) {
   EXPECT_EQ(state_of(run), RunState::kFailed);
 }
 
+// As with the time limit of the run: whatever the tasks are allowed.
+TEST_F(Finally, ARunWhoseFinallyTimedOutHasFailedAlsoIfItsTasksMayFail) {
+  Hand& w = join("w", 4);
+  NodeSpec clean = last(with_retries(node("clean"), 0));
+  clean.continue_on_error = true;
+  DagSpec spec = dag({node("work"), clean});
+  spec.finally_timeout = minutes(5);
+  const RunId run = submit(spec);
+  complete(w, take_assignment(w));
+  const Attempt attempt = take_and_start(w);
+  advance(minutes(5) + seconds(1));
+  take_stop(w);
+  fail(w, attempt);
+  EXPECT_EQ(state_of(run), RunState::kFailed);
+}
+
 TEST_F(Finally, RunsAfterTheRunTimedOut) {
   Hand& w = join("w", 4);
   DagSpec spec = dag({node("work"), last(node("clean"))});
