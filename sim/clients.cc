@@ -435,9 +435,9 @@ void Clients::again(const ErrandPtr& errand, const CallResult& result) {
     if (errand->told) errand->told(body);
     return;
   }
-  if (std::holds_alternative<NoAnswer>(result)) {
-    scene_.recorder.fact(ClientInDoubt{errand->command});
-  }
+  // Who is told that another one leads is in doubt too: a copy of its request may still be on its
+  // way, and come when this one leads.
+  scene_.recorder.fact(ClientInDoubt{errand->command});
   if (errand->tries > 0) --errand->tries;
   if (errand->tries == 0) {
     if (errand->told) errand->told(nullptr);

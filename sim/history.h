@@ -48,7 +48,7 @@ struct ClientTold {
   core::ReplyBody answer;
   Instant asked_at = {};  // true time of the call that was answered
 };
-struct ClientInDoubt {  // no answer: it may or may not have happened
+struct ClientInDoubt {  // no answer, or not the leader's: it may or may not have happened
   core::Command command;
 };
 
