@@ -23,12 +23,15 @@ void LeaderTime::acted(Term term, Instant at) {
   last_ = at;
   if (gap <= sweep_ * 2) return;
   const Duration before = gaps_.empty() ? Duration{} : gaps_.back().away;
-  gaps_.push_back({at, before + gap - sweep_});
+  gaps_.push_back({at - gap, at, before + gap - sweep_});
 }
 
 Instant LeaderTime::own(Instant at) const {
   for (auto gap = gaps_.rbegin(); gap != gaps_.rend(); ++gap) {
     if (gap->end <= at) return at - gap->away;
+    // What it did first when it came back is heard of with the commit, after what it did next.
+    const bool came_back = gap->begin < at && at - gap->begin > sweep_ * 2;
+    if (came_back) return gap->end - gap->away;
   }
   return at;
 }

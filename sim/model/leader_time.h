@@ -36,11 +36,13 @@ class LeaderTime {
   void fact(const Fact& fact);
   Term term() const { return term_; }
   Instant began() const { return began_; }
-  // The least that has passed for the leader from one moment of its term to a later one.
+  // The least that has passed for the leader from one moment of its term to a later one. It acted
+  // at both, also where no fact has told of it yet.
   Duration between(Instant from, Instant to) const { return own(to) - own(from); }
 
  private:
   struct Gap {
+    Instant begin;
     Instant end;
     Duration away;  // all of it up to here
   };

@@ -38,6 +38,15 @@ TEST(LeaderTime, TimeInWhichTheLeaderWasNotSeenDoesNotCount) {
   EXPECT_EQ(time.between(begin + seconds(12), begin + seconds(13)), seconds(1));
 }
 
+TEST(LeaderTime, WhatALeaderDidFirstAfterAnAbsenceIsHeardOfAfterTheNext) {
+  LeaderTime time(seconds(1));
+  const Instant begin{5'000'000};
+  time.fact(TermBegan{{1}, begin});
+  time.fact(WorkerHeard{{1}, WorkerId("w"), {1}, begin + seconds(12)});
+  EXPECT_EQ(time.between(begin, begin + millis(11'900)), seconds(1));
+  EXPECT_EQ(time.between(begin, begin + millis(1'900)), millis(1'900));
+}
+
 // A task that failed once, with a backoff of two seconds, handed out again after a while.
 std::set<std::string> tried_again(Duration after) {
   Story s;
