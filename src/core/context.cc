@@ -4,6 +4,10 @@
 
 namespace vortex::core {
 
+namespace {
+constexpr std::size_t kEventsAtOnce = 8;  // room for those of most steps: moving them costs
+}  // namespace
+
 void Context::touch(TaskIx ix) {
   Task& t = task(ix);
   if (t.dirty) return;
@@ -48,6 +52,7 @@ void Context::forget_row(const MachineId& id) { std::erase(machines_, id); }
 
 void Context::event(EventKind kind, About about, std::initializer_list<EventField> data,
                     Severity severity) {
+  if (fx.events.empty()) fx.events.reserve(kEventsAtOnce);
   Event& e = fx.events.emplace_back();
   e.seq = state.counters.next_event++;
   touch_counters();
@@ -73,7 +78,7 @@ void Context::event_of(WorkerId worker, EventKind kind, std::vector<EventField> 
 }
 
 void Context::reply(RequestId request, ReplyBody body) {
-  if (request.value != 0) fx.replies.push_back({request, std::move(body)});
+  if (request.value != 0) fx.replies.emplace_back(request, std::move(body));
 }
 
 void Context::refuse(RequestId request, RefusalKind kind, std::string detail) {

@@ -118,6 +118,9 @@ class RunTable {
   std::vector<std::unique_ptr<Run>> slots_;
   std::vector<std::uint32_t> free_;
   std::map<std::uint64_t, std::unique_ptr<Page>> pages_;
+  // Where the last one was found: what is asked for next is mostly near.
+  mutable std::uint64_t near_ = 0;
+  mutable const Page* near_page_ = nullptr;
   std::size_t live_ = 0;
 };
 

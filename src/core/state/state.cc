@@ -52,17 +52,6 @@ Policy make_policy(const Settings& settings) {
   return policy;
 }
 
-TaskState Task::state() const {
-  struct Name {
-    TaskState operator()(const Waiting&) const { return TaskState::kWaiting; }
-    TaskState operator()(const Queued&) const { return TaskState::kQueued; }
-    TaskState operator()(const Scheduled&) const { return TaskState::kScheduled; }
-    TaskState operator()(const Running&) const { return TaskState::kRunning; }
-    TaskState operator()(const Final& f) const { return f.outcome; }
-  };
-  return std::visit(Name{}, phase);
-}
-
 WorkerIx Task::last_worker() const {
   if (const Grant* held = grant()) return held->worker;
   if (const auto* queued = std::get_if<Queued>(&phase)) return queued->last_worker;
@@ -145,16 +134,24 @@ void RunTable::remove(RunIx ix) {
   const RunId id = slots_[ix.value]->id;
   const auto page = pages_.find(id.value / kPage);
   page->second->runs[id.value % kPage] = RunIx::none();
-  if (--page->second->used == 0) pages_.erase(page);
+  if (--page->second->used == 0) {
+    near_page_ = nullptr;
+    pages_.erase(page);
+  }
   slots_[ix.value].reset();
   free_.push_back(ix.value);
   --live_;
 }
 
 RunIx RunTable::find(RunId id) const {
-  const auto page = pages_.find(id.value / kPage);
-  if (page == pages_.end()) return RunIx::none();
-  return page->second->runs[id.value % kPage];
+  const std::uint64_t number = id.value / kPage;
+  if (near_page_ == nullptr || near_ != number) {
+    const auto page = pages_.find(number);
+    if (page == pages_.end()) return RunIx::none();
+    near_ = number;
+    near_page_ = page->second.get();
+  }
+  return near_page_->runs[id.value % kPage];
 }
 
 bool Worker::takes_work() const {

@@ -96,7 +96,13 @@ struct Task {
   Phase phase;
   std::unique_ptr<TaskNotes> notes;
 
-  TaskState state() const;
+  TaskState state() const {
+    if (std::holds_alternative<Waiting>(phase)) return TaskState::kWaiting;
+    if (std::holds_alternative<Queued>(phase)) return TaskState::kQueued;
+    if (std::holds_alternative<Scheduled>(phase)) return TaskState::kScheduled;
+    if (std::holds_alternative<Running>(phase)) return TaskState::kRunning;
+    return std::get<Final>(phase).outcome;
+  }
   // The grant of a held task, else null.
   Grant* grant() { return const_cast<Grant*>(std::as_const(*this).grant()); }
   const Grant* grant() const {
