@@ -104,10 +104,10 @@ constexpr Route kWorkRoutes[] = {
     nothing(as(post("/api/dags/{name}", Need::kOperator, "delete_dag",
                     "Delete a stored DAG; its runs continue", {}, delete_dag),
                Method::kDelete)),
-    large(taking(post("/api/dags/{name}/runs", Need::kSubmitter, "submit_named_run",
-                      "Submit a run of a stored DAG; Idempotency-Key as for POST /api/runs", "Run",
-                      submit_named_run),
-                 "SubmitNamedRequest", 201)),
+    keyed(large(taking(post("/api/dags/{name}/runs", Need::kSubmitter, "submit_named_run",
+                            "Submit a run of a stored DAG; Idempotency-Key as for POST /api/runs",
+                            "Run", submit_named_run),
+                       "SubmitNamedRequest", 201))),
 
     with(get("/api/schedules", "list_schedules",
              "List the schedules of stored DAGs, each with its next slots", "ScheduleList",
@@ -120,25 +120,26 @@ constexpr Route kWorkRoutes[] = {
          "Pause a schedule: skip its slots until it is resumed", "Schedule", pause_schedule),
     post("/api/schedules/{name}/resume", Need::kOperator, "resume_schedule",
          "Resume a schedule from now on", "Schedule", resume_schedule),
-    taking(post("/api/schedules/{name}/trigger", Need::kSubmitter, "trigger_schedule",
-                "Start a run of a scheduled DAG now, outside of its slots; Idempotency-Key as for "
-                "POST /api/runs",
-                "Run", trigger_schedule),
-           "TriggerRequest", 201),
+    keyed(taking(
+        post("/api/schedules/{name}/trigger", Need::kSubmitter, "trigger_schedule",
+             "Start a run of a scheduled DAG now, outside of its slots; Idempotency-Key as for "
+             "POST /api/runs",
+             "Run", trigger_schedule),
+        "TriggerRequest", 201)),
 
     with(get("/api/runs", "list_runs", "List runs, newest first", "RunList", list_runs), kRuns),
-    large(taking(
+    keyed(large(taking(
         post("/api/runs", Need::kSubmitter, "submit_run",
              "Submit a run. With the header Idempotency-Key, repeated requests start it only "
              "once: 201 the first time, 200 after that",
              "Run", submit_run),
-        "SubmitRequest", 201)),
-    large(taking(
+        "SubmitRequest", 201))),
+    keyed(large(taking(
         post("/api/runs:batch", Need::kSubmitter, "submit_runs",
              "Submit up to 10,000 runs, each with an answer of its own. With the header "
              "Idempotency-Key, a run without a key gets this one and its position as its key",
              "SubmittedRuns", submit_runs),
-        "SubmitManyRequest")),
+        "SubmitManyRequest"))),
     get("/api/runs/{run}", "get_run", "Show a run", "Run", get_run),
     post("/api/runs/{run}/cancel", Need::kSubmitter, "cancel_run",
          "Cancel a run: stop its running tasks and start no more", "Run", cancel_run),
@@ -146,11 +147,12 @@ constexpr Route kWorkRoutes[] = {
          "Pause a run: start no more of its tasks", "Run", pause_run),
     post("/api/runs/{run}/resume", Need::kSubmitter, "resume_run", "Resume a run", "Run",
          resume_run),
-    taking(post("/api/runs/{run}/signals/{name}", Need::kSubmitter, "signal_run",
-                "Send a signal to a run: a task that waits for it takes it, now or when its wait "
-                "begins. With the header Idempotency-Key, repeated requests count once",
-                "Signal", signal_run),
-           "SignalRequest"),
+    keyed(taking(
+        post("/api/runs/{run}/signals/{name}", Need::kSubmitter, "signal_run",
+             "Send a signal to a run: a task that waits for it takes it, now or when its wait "
+             "begins. With the header Idempotency-Key, repeated requests count once",
+             "Signal", signal_run),
+        "SignalRequest")),
     get("/api/runs/{run}/signals", "list_run_signals",
         "List the signals that a run was sent, and the answers to its approvals", "SignalList",
         list_run_signals),

@@ -50,6 +50,7 @@ struct Route {
   bool quiet = false;  // everyday traffic of workers: only refusals are audited
   Served served = Served::kAnywhere;
   bool for_attempts = false;  // its task may be asked for with the token of its attempt
+  bool keyed = false;         // with an Idempotency-Key, a repeated request counts once
 };
 
 std::span<const Route> all_routes();
@@ -98,6 +99,11 @@ constexpr Route served(Route route, Served by) {
 
 constexpr Route with(Route route, std::span<const QueryParam> query) {
   route.query = query;
+  return route;
+}
+
+constexpr Route keyed(Route route) {
+  route.keyed = true;
   return route;
 }
 

@@ -1,4 +1,6 @@
 // The description tells the truth: every route is answered, and every answer has its schema.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -206,6 +208,19 @@ TEST(OpenApi, DescribesEveryRouteAndEverySchemaItRefersTo) {
       EXPECT_TRUE(field.of.empty() || find_schema(field.of) != nullptr) << field.name;
       EXPECT_FALSE(field.doc.empty()) << schema.name << "." << field.name;
     }
+  }
+}
+
+TEST(OpenApi, NamesTheIdempotencyKeyWhereARepeatedRequestCountsOnce) {
+  const boost::json::value json = boost::json::parse(openapi_json("1.2.3"));
+  for (const Route& route : all_routes()) {
+    if (route.method != net::Method::kPost) continue;
+    const auto& params = json.at_pointer("/paths").at(route.path).at("post").at("parameters");
+    const bool named = std::ranges::any_of(params.as_array(), [](const boost::json::value& param) {
+      return param.at("name").as_string() == "Idempotency-Key" &&
+             param.at("in").as_string() == "header";
+    });
+    EXPECT_EQ(named, route.summary.find("Idempotency-Key") != std::string_view::npos) << route.id;
   }
 }
 

@@ -136,7 +136,7 @@ void write_parameters(JsonWriter& json, const Route& route) {
   json.key("parameters").begin_array();
   write_path_params(json, route.path);
   for (const QueryParam& param : route.query) write_query_param(json, param);
-  if (route.body_schema.starts_with("Submit") || route.body_schema == "TriggerRequest") {
+  if (route.keyed) {
     json.begin_object().field("name", "Idempotency-Key").field("in", "header");
     json.field("required", false)
         .field("description", "identifies this request, at most 256 bytes");
