@@ -19,6 +19,7 @@ export type Problem = Schemas['Problem'];
 export type Session = Schemas['Session'];
 export type Queue = Schemas['Queue'];
 export type Schedule = Schemas['Schedule'];
+export type Approval = Schemas['Approval'];
 export type Standstill = Schemas['Standstill'];
 
 export class Failure extends Error {

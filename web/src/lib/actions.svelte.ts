@@ -8,9 +8,18 @@ export interface Act {
   text: string;
   verb: string;
   danger?: boolean;
-  command?: string;
+  command?: string | ((said: string) => string);
+  /** What the person may add, or has to. */
+  ask?: Ask;
   /** Does it, and gives back what to say about it. */
-  run: () => Promise<string>;
+  run: (said: string) => Promise<string>;
+}
+
+export interface Ask {
+  label: string;
+  required?: boolean;
+  /** What is wrong with it; empty: nothing. */
+  check?: (said: string) => string;
 }
 
 export interface Note {
@@ -24,10 +33,22 @@ class Acts {
   asked = $state.raw<Act | null>(null);
   notes = $state.raw<Note[]>([]);
   busy = $state(false);
+  said = $state('');
   #next = 1;
 
   ask(act: Act) {
+    this.said = '';
     this.asked = act;
+  }
+  /** Why it cannot be done as it stands; empty: it can. */
+  get trouble(): string {
+    const ask = this.asked?.ask;
+    if (ask?.required && this.said.trim() === '') return 'required';
+    return this.said === '' ? '' : (ask?.check?.(this.said) ?? '');
+  }
+  get command(): string {
+    const command = this.asked?.command ?? '';
+    return typeof command === 'string' ? command : command(this.said);
   }
   cancel() {
     if (!this.busy) this.asked = null;
@@ -35,10 +56,10 @@ class Acts {
 
   async confirm() {
     const act = this.asked;
-    if (!act || this.busy) return;
+    if (!act || this.busy || this.trouble) return;
     this.busy = true;
     try {
-      this.say(await act.run());
+      this.say(await act.run(this.said));
     } catch (error) {
       const failure = error instanceof Failure ? error : null;
       this.say(failure?.message ?? String(error), failure?.hint ?? '', true);

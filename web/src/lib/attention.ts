@@ -1,5 +1,5 @@
 // What a person should look at now, worst first, each with where to look.
-import type { Queue, Standstill, Status, Worker } from '../api/client';
+import type { Approval, Queue, Standstill, Status, Worker } from '../api/client';
 import { counted, duration } from './format';
 import type { Tone } from './states';
 
@@ -49,8 +49,15 @@ function aboutWorker(worker: Worker): Concern[] {
   return [];
 }
 
-export function concerns(status: Status, workers: Worker[], now: number): Concern[] {
-  const found: Concern[] = [];
+function aboutApprovals(approvals: Approval[]): Concern[] {
+  const [first, ...others] = approvals;
+  if (!first) return [];
+  const more = others.length > 0 ? `, and ${counted(others.length, 'more question')}` : '';
+  return [{ tone: 'warn', text: `${first.run} asks: ${first.question}`, detail: `task ${first.node} of ${first.dag} waits for an answer${more}`, link: '/approvals' }];
+}
+
+export function concerns(status: Status, workers: Worker[], approvals: Approval[], now: number): Concern[] {
+  const found: Concern[] = aboutApprovals(approvals);
   if (!status.leader) {
     found.push({ tone: 'warn', text: 'This controller is not the leader', detail: 'queues are shown by the leader', link: '/settings' });
   }

@@ -61,7 +61,7 @@ test('what does not move is named with its obstacles, workers and what to do', (
       workers: [{ worker: 'w1', why: 'lacks the label gpu=a100' }],
     }],
   } as unknown as Status;
-  expect(concerns(status, [], 0)).toEqual([{
+  expect(concerns(status, [], [], 0)).toEqual([{
     tone: 'bad',
     text: '2 tasks wait: no worker has the label gpu=a100',
     detail: 'w1 lacks the label gpu=a100; 5 more · try: vortex worker --label gpu=a100',

@@ -4,12 +4,15 @@
 export interface Shape {
   needs: Map<string, string[]>;
   sizes: Map<string, number>;
+  /** Names of the signals that tasks wait for. */
+  signals: string[];
 }
 
 interface NodeSpec {
   name?: string;
   needs?: string[];
   map?: { items?: unknown[]; over?: unknown };
+  wait?: { signal?: string };
 }
 
 /** How many items are known before the run: those of a list or a range. */
@@ -23,12 +26,14 @@ function itemsOf(over: unknown): number {
 export function shapeOf(spec: unknown): Shape {
   const needs = new Map<string, string[]>();
   const sizes = new Map<string, number>();
+  const signals = new Set<string>();
   const tasks = (spec as { tasks?: Record<string, NodeSpec> | NodeSpec[] } | undefined)?.tasks;
-  if (!tasks) return { needs, sizes };
+  if (!tasks) return { needs, sizes, signals: [] };
   const entries: [string, NodeSpec][] = Array.isArray(tasks) ? tasks.map((node) => [node.name ?? '', node]) : Object.entries(tasks);
   for (const [name, node] of entries) {
     needs.set(name, node.needs ?? []);
     sizes.set(name, itemsOf(node.map?.items ?? node.map?.over));
+    if (node.wait?.signal) signals.add(node.wait.signal);
   }
-  return { needs, sizes };
+  return { needs, sizes, signals: [...signals] };
 }
