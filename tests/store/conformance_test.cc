@@ -131,12 +131,14 @@ TEST_P(StoreTest, FinishedRunLeavesTheImageAndCanComeBack) {
   put_run(run);
   Commit made = commit();
   made.rows.runs.push_back(finished(run, kT0 + seconds(1)));
+  made.rows.counters.emplace().tasks[number_of(TaskState::kQueued)] = 5;
   put(made);
   ASSERT_EQ(bed.writer().image()->runs.size(), 1U) << "its tasks are open: M04, it is not ended";
   made = commit();
   for (std::uint32_t i = 0; i < 5; ++i) {
     made.rows.tasks.push_back(task_row(run, i, TaskState::kCompleted));
   }
+  made.rows.counters.emplace().tasks[number_of(TaskState::kCompleted)] = 5;
   put(made);
   const auto empty = bed.writer().image();
   ASSERT_TRUE(empty);

@@ -7,6 +7,23 @@
 #include "tests/store/rows.h"
 
 namespace vortex::store::testing {
+namespace {
+
+// A run and the counts of its tasks are written together.
+void count_tasks(RunRow& run, const std::map<std::uint32_t, TaskRow>& tasks) {
+  run.made = {};
+  for (const auto& [index, task] : tasks) ++run.made[number_of(task.state)];
+}
+
+bool has_open_tasks(const RunRow& run) {
+  std::uint64_t open = 0;
+  for (std::size_t state = 0; state < kTaskStates; ++state) {
+    if (!is_final(static_cast<TaskState>(state))) open += run.made[state];
+  }
+  return open > 0;
+}
+
+}  // namespace
 
 World::World(std::uint64_t seed) : rng_(seed), now_(kT0) {
   plans_ = {sample_plan("thumbs", 3), sample_plan("thumbs", 5), sample_plan("report", 2),
@@ -99,13 +116,15 @@ void World::make_run(Commit& commit) {
     run.tasks[index] = task;
     commit.rows.tasks.push_back(task);
   }
+  count_tasks(run.row, run.tasks);
   commit.rows.runs.push_back(run.row);
   runs_.emplace(id, std::move(run));
 }
 
 void World::change_run(Commit& commit) {
   Run& run = any_run();
-  run.row.state = static_cast<RunState>(rng_.below(4));
+  const RunState state = static_cast<RunState>(rng_.below(4));
+  run.row.state = has_open_tasks(run.row) ? RunState::kRunning : state;
   run.row.finished_at = run.row.state == RunState::kRunning ? kNever : now_;
   run.row.ending = static_cast<RunEnding>(rng_.below(3));
   run.row.paused = rng_.chance(300);
@@ -115,14 +134,15 @@ void World::change_run(Commit& commit) {
       rng_.chance(500) ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{1, 2};
   const bool unmade = run.row.plan->base->late_maps > run.row.plan->late.size();
   if (unmade && rng_.chance(700)) make_map(run.row, static_cast<std::uint32_t>(rng_.below(4)));
-  for (auto& count : run.row.made) count = static_cast<std::uint32_t>(rng_.below(5));
   commit.rows.runs.push_back(run.row);
 }
 
 void World::change_task(Commit& commit) {
   Run& run = any_run();
   const auto index = static_cast<std::uint32_t>(rng_.below(run.row.plan->tasks));
-  TaskRow row = task_row(run.row, index, static_cast<TaskState>(rng_.below(kTaskStates)));
+  const auto drawn = static_cast<TaskState>(rng_.below(kTaskStates));
+  const bool lives = run.row.state == RunState::kRunning;
+  TaskRow row = task_row(run.row, index, lives || is_final(drawn) ? drawn : TaskState::kFailed);
   const auto known = run.tasks.find(index);
   row.created_at = known == run.tasks.end() ? now_ : known->second.created_at;
   row.updated_at = now_;
@@ -146,6 +166,8 @@ void World::change_task(Commit& commit) {
   row.error_message = rng_.chance(300) ? "it's broken; really" : "";
   run.tasks[index] = row;
   commit.rows.tasks.push_back(std::move(row));
+  count_tasks(run.row, run.tasks);
+  commit.rows.runs.push_back(run.row);
 }
 
 void World::end_attempt(Commit& commit) {
