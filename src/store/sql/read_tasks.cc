@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "store/keys.h"
 #include "store/packed.h"
 #include "store/row_json.h"
@@ -247,9 +248,12 @@ Result<SqlReader::TaskKeys> SqlReader::keys_for(const TaskFilter& filter) {
 Statement& SqlReader::tasks_in_state(TaskState state) {
   Statement*& statement = by_state_[state];
   if (statement == nullptr) {
-    const std::string_view form = db_->text_of(is_held(state) ? "tasks_held" : "tasks_by_state");
+    const std::string_view form = db_->text_of(is_held(state)    ? "tasks_held"
+                                               : is_final(state) ? "tasks_ended"
+                                                                 : "tasks_waiting");
     statement =
-        &db_->prepare_text(fmt::format(fmt::runtime(form), fmt::arg("state", to_text(state))));
+        &db_->prepare_text(fmt::format(fmt::runtime(form), fmt::arg("state", to_text(state)),
+                                       fmt::arg("count", lower_case(to_text(state)))));
   }
   return *statement;
 }

@@ -6,12 +6,16 @@ SELECT @columns:runs r@, r.digest FROM runs r WHERE r.state = 'Running' ORDER BY
 -- name: live_run_digests
 SELECT run_id, digest FROM runs WHERE state = 'Running';
 
--- Open tasks whose run is not among the live ones.
+-- Open tasks whose run is not among the live ones. Tasks have no index on their state, so all of them are
+-- looked at only if the live runs do not account for all open ones.
 -- name: open_tasks_elsewhere
 SELECT o.run_id, o.tasks FROM (
   SELECT task_key >> 24 AS run_id, count(*) AS tasks FROM task_instances
   WHERE state IN ('Waiting', 'Queued', 'Scheduled', 'Running') GROUP BY task_key >> 24) o
-WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.run_id = o.run_id AND r.state = 'Running')
+WHERE (SELECT waiting + queued + scheduled + running FROM counters)
+    IS DISTINCT FROM (SELECT coalesce(sum(waiting + queued + scheduled + running), 0) FROM runs
+                      WHERE state = 'Running')
+  AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.run_id = o.run_id AND r.state = 'Running')
   AND NOT EXISTS (SELECT 1 FROM doomed x WHERE x.run_id = o.run_id)
 ORDER BY o.run_id;
 

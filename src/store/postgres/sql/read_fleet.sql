@@ -1,9 +1,17 @@
 -- Small tables, read whole or by key.
 
+-- How many tasks each worker holds: those of live runs are looked at once, for all workers.
+-- part: with_held
+WITH held AS MATERIALIZED (
+  SELECT t.worker_id, count(*) AS tasks FROM runs r CROSS JOIN LATERAL (
+    SELECT i.worker_id FROM task_instances i
+    WHERE i.task_key >= r.run_id << 24 AND i.task_key < (r.run_id + 1) << 24
+      AND (i.state = 'Scheduled' OR i.state = 'Running') OFFSET 0) t
+  WHERE r.state = 'Running' AND r.scheduled + r.running > 0
+  GROUP BY t.worker_id)
+
 -- part: worker_extras
-(SELECT count(*) FROM task_instances t
- WHERE t.worker_id = w.id AND (t.state = 'Scheduled' OR t.state = 'Running')
-   AND NOT EXISTS (SELECT 1 FROM doomed x WHERE x.run_id = t.task_key >> 24)),
+coalesce((SELECT h.tasks FROM held h WHERE h.worker_id = w.id), 0),
 coalesce(n.completed, 0), coalesce(n.ended, 0)
 
 -- name: all_workers
@@ -11,6 +19,7 @@ SELECT @columns:workers w@ FROM workers w ORDER BY w.id;
 
 -- Values: cursor, state, zone, group, machine, live only, limit. NULL: any.
 -- name: worker_page
+@with_held@
 SELECT @columns:workers w@, @worker_extras@
 FROM workers w LEFT JOIN worker_numbers n ON n.worker_id = w.id
 WHERE w.id > $1 AND ($2::text IS NULL OR w.state = $2) AND ($3::text IS NULL OR w.zone = $3)
@@ -20,6 +29,7 @@ WHERE w.id > $1 AND ($2::text IS NULL OR w.state = $2) AND ($3::text IS NULL OR 
 ORDER BY w.id LIMIT $8;
 
 -- name: one_worker
+@with_held@
 SELECT @columns:workers w@, @worker_extras@
 FROM workers w LEFT JOIN worker_numbers n ON n.worker_id = w.id
 WHERE w.id = $1;

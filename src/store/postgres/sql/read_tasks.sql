@@ -1,5 +1,5 @@
 -- Tasks, attempts, recoveries and dead letters for the readers. {state} is replaced by the text of
--- a state, so that a plan is made for each.
+-- a state, and {count} by the column of runs that counts them.
 
 -- part: task_view
 @columns:task_instances t@, t.name
@@ -18,22 +18,48 @@ ORDER BY t.task_key LIMIT $3;
 SELECT t.task_key, t.state, t.epoch, t.worker_id FROM task_instances t
 WHERE t.task_key >= $1 AND t.task_key < $2 ORDER BY t.task_key;
 
--- name: tasks_by_state
-SELECT @task_view@ FROM task_instances t
-WHERE t.state = '{state}' AND t.task_key >= $1 AND t.task_key < $2 AND @task_kept@
-ORDER BY t.task_key LIMIT $3;
+-- Tasks have no index on what changes (docs/adr/017): the runs that have some in this state, as their
+-- counts say, and the tasks of each by their keys.
+-- name: tasks_ended
+SELECT @task_view@ FROM runs r CROSS JOIN LATERAL (
+  SELECT * FROM task_instances i
+  WHERE i.task_key >= greatest($1, r.run_id << 24) AND i.task_key < least($2, (r.run_id + 1) << 24)
+    AND i.state = '{state}'
+  ORDER BY i.task_key LIMIT $3) t
+WHERE r.{count} > 0 AND r.run_id >= $1 >> 24 AND r.run_id <= ($2 - 1) >> 24 AND @task_kept@
+ORDER BY r.run_id, t.task_key LIMIT $3;
+
+-- The same for states that only tasks of live runs have.
+-- name: tasks_waiting
+SELECT @task_view@ FROM runs r CROSS JOIN LATERAL (
+  SELECT * FROM task_instances i
+  WHERE i.task_key >= greatest($1, r.run_id << 24) AND i.task_key < least($2, (r.run_id + 1) << 24)
+    AND i.state = '{state}'
+  ORDER BY i.task_key LIMIT $3) t
+WHERE r.state = 'Running' AND r.{count} > 0
+  AND r.run_id >= $1 >> 24 AND r.run_id <= ($2 - 1) >> 24
+ORDER BY r.run_id, t.task_key LIMIT $3;
 
 -- name: tasks_held
-SELECT @task_view@ FROM task_instances t
-WHERE t.state = '{state}' AND t.task_key >= $1 AND t.task_key < $2 AND @task_kept@
-ORDER BY t.task_key LIMIT $3;
+SELECT @task_view@ FROM runs r CROSS JOIN LATERAL (
+  SELECT * FROM task_instances i
+  WHERE i.task_key >= greatest($1, r.run_id << 24) AND i.task_key < least($2, (r.run_id + 1) << 24)
+    AND i.state = '{state}'
+  ORDER BY i.task_key LIMIT $3) t
+WHERE r.state = 'Running' AND r.{count} > 0
+  AND r.run_id >= $1 >> 24 AND r.run_id <= ($2 - 1) >> 24
+ORDER BY r.run_id, t.task_key LIMIT $3;
 
 -- name: tasks_of_worker
-SELECT @task_view@ FROM task_instances t
-WHERE t.worker_id = $4 AND (t.state = 'Scheduled' OR t.state = 'Running')
-  AND ($5::text IS NULL OR t.state = $5)
-  AND t.task_key >= $1 AND t.task_key < $2 AND @task_kept@
-ORDER BY t.task_key LIMIT $3;
+SELECT @task_view@ FROM runs r CROSS JOIN LATERAL (
+  SELECT * FROM task_instances i
+  WHERE i.task_key >= greatest($1, r.run_id << 24) AND i.task_key < least($2, (r.run_id + 1) << 24)
+    AND i.worker_id = $4 AND (i.state = 'Scheduled' OR i.state = 'Running')
+    AND ($5::text IS NULL OR i.state = $5)
+  ORDER BY i.task_key LIMIT $3) t
+WHERE r.state = 'Running' AND r.scheduled + r.running > 0
+  AND r.run_id >= $1 >> 24 AND r.run_id <= ($2 - 1) >> 24
+ORDER BY r.run_id, t.task_key LIMIT $3;
 
 -- name: one_task
 SELECT @task_view@ FROM task_instances t WHERE t.task_key = $1 AND @task_kept@;

@@ -18,7 +18,12 @@ ORDER BY t.task_key LIMIT ?3;
 SELECT t.task_key, t.state, t.epoch, t.worker_id FROM task_instances t
 WHERE t.task_key >= ?1 AND t.task_key < ?2 ORDER BY t.task_key;
 
--- name: tasks_by_state
+-- name: tasks_waiting
+SELECT @task_view@ FROM task_instances t INDEXED BY idx_tasks_state
+WHERE t.state = '{state}' AND t.task_key >= ?1 AND t.task_key < ?2 AND @task_kept@
+ORDER BY t.task_key LIMIT ?3;
+
+-- name: tasks_ended
 SELECT @task_view@ FROM task_instances t INDEXED BY idx_tasks_state
 WHERE t.state = '{state}' AND t.task_key >= ?1 AND t.task_key < ?2 AND @task_kept@
 ORDER BY t.task_key LIMIT ?3;
