@@ -25,7 +25,8 @@ inline constexpr std::uint32_t kSeventhDrawing = 7;
 inline constexpr std::uint32_t kEighthDrawing = 8;
 inline constexpr std::uint32_t kNinthDrawing = 9;
 inline constexpr std::uint32_t kTenthDrawing = 10;
-inline constexpr std::uint32_t kPresentDrawing = kTenthDrawing;
+inline constexpr std::uint32_t kEleventhDrawing = 11;
+inline constexpr std::uint32_t kPresentDrawing = kEleventhDrawing;
 
 struct Case {
   std::uint64_t seed = 1;

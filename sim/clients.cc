@@ -46,7 +46,8 @@ Clients::Clients(Scene& scene, Rng rng)
 void Clients::begin() {
   for (const Act& act : scene_.setup.acts) {
     if (act.dropped) continue;
-    const bool submits = act.kind == ActKind::kSubmit || act.kind == ActKind::kSubmitSameKey;
+    const bool submits = act.kind == ActKind::kSubmit || act.kind == ActKind::kSubmitSameKey ||
+                         act.kind == ActKind::kSubmitMore;
     if (submits) ++open_submits_;
     scene_.agenda.at(act.at, [this, &act] { perform(act); });
   }
@@ -84,6 +85,8 @@ void Clients::perform(const Act& act) {
       return signal(act);
     case ActKind::kAnswer:
       return answer(act);
+    case ActKind::kSubmitMore:
+      return submit(act);
     case ActKind::kApplyDag:
     case ActKind::kChangeDag:
     case ActKind::kDeleteDag:
@@ -106,6 +109,10 @@ void Clients::submit(const Act& act) {
   command.params = other ? R"({"other":true})" : "{}";
   if (!draft.dag.params.empty() && !other) command.params = R"({"n":2})";
   if (!draft.params.empty() && !other) command.params = draft.params;
+  if (act.kind == ActKind::kSubmitMore) {
+    command.idempotency_key = fmt::format("{}-{}", draft.key, act.pick);
+    command.params = fmt::format(R"({{"n":{}}})", act.pick % 2);
+  }
   // Who has no key and is not answered dares not ask again: that might be a second run.
   const std::uint32_t tries = draft.key.empty() ? 1 : kUntilTold;
   ask(std::move(command), other ? kFewTries : tries, [this, other, &act](const auto* answer) {

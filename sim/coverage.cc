@@ -351,6 +351,22 @@ constexpr Feature kFeatures[] = {
      }},
     {"DAG", "finally", "60-finally-is-last 61-finally-runs 24-cancel-holds",
      [](const Setup& s) { return count_nodes(s, [](const NodeSpec& n) { return n.finally; }); }},
+    {"DAG", "concurrency", "62-group-limit-kept 63-turns-in-order reload-knows-all",
+     [](const Setup& s) {
+       return count_drafts(s, [](const RunDraft& d) { return d.dag.concurrency.has_value(); });
+     }},
+    {"DAG", "concurrency, with a key", "62-group-limit-kept 63-turns-in-order",
+     [](const Setup& s) {
+       return count_drafts(s, [](const RunDraft& d) {
+         return d.dag.concurrency && !d.dag.concurrency->key.empty();
+       });
+     }},
+    {"DAG", "concurrency, on_full", "62-group-limit-kept 63-turns-in-order",
+     [](const Setup& s) {
+       return count_drafts(s, [](const RunDraft& d) {
+         return d.dag.concurrency && d.dag.concurrency->on_full != OnFull::kQueue;
+       });
+     }},
     {"DAG", "finally_timeout", "40-not-before-due",
      [](const Setup& s) {
        return count_drafts(s, [](const RunDraft& d) { return d.dag.finally_timeout.has_value(); });
@@ -509,6 +525,8 @@ constexpr Feature kFeatures[] = {
     {"client", "delete it", "56-each-slot-decided", count_acts<ActKind::kDeleteDag>},
     {"client", "pause or resume a schedule", "56-each-slot-decided",
      count_acts<ActKind::kPauseSchedule>},
+    {"client", "submit more runs of a group", "62-group-limit-kept 63-turns-in-order",
+     count_acts<ActKind::kSubmitMore>},
     {"client", "trigger a schedule", "26-ok-is-durable 57-overlap-kept",
      count_acts<ActKind::kTriggerSchedule>},
     {"controller", "turns that take up to 20 ms", "08-no-two-processes reload-knows-all",

@@ -35,6 +35,8 @@ void draw_eighth(Setup& setup, Rng rng);
 void draw_ninth(Setup& setup, Rng rng);
 // What came with the tenth: tasks that wait, what people tell them, and tasks that run last.
 void draw_tenth(Setup& setup, Rng rng);
+// What came with the eleventh: DAGs that limit how many of their runs go on at once.
+void draw_eleventh(Setup& setup, Rng rng);
 
 // Draws that recur.
 inline Duration permille_of(Duration d, std::int64_t permille) { return {d.us * permille / 1000}; }

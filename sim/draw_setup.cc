@@ -202,6 +202,7 @@ Setup draw_setup(const Case& c) {
   const Rng eighth = root.fork(15);
   const Rng ninth = root.fork(16);
   const Rng tenth = root.fork(17);
+  const Rng eleventh = root.fork(18);
   const bool draws_more = c.drawing > kFirstDrawing;
   setup.scenario = draw_scenario(c, frame);
   const std::int64_t leases = frame.between(5, 12);
@@ -229,6 +230,7 @@ Setup draw_setup(const Case& c) {
   if (c.drawing >= kEighthDrawing) draw_eighth(setup, eighth);
   if (c.drawing >= kNinthDrawing) draw_ninth(setup, ninth);
   if (c.drawing >= kTenthDrawing) draw_tenth(setup, tenth);
+  if (c.drawing >= kEleventhDrawing) draw_eleventh(setup, eleventh);
   leave_out(setup, c);
   return setup;
 }

@@ -143,7 +143,7 @@ class Comparison {
   // silence_floor, weak_losses: a new term grants everybody a full lease); passes; planted.
   void compare_own() {
     const auto& [policy, term, clock, rng, tasks, runs, workers, ready, timers, promises, approvals,
-                 machines, partitions, free_partitions, leases, keys, journals, schedules,
+                 machines, partitions, free_partitions, leases, keys, journals, schedules, groups,
                  dead_letters, counters, taken, taken_by, next_grant, bulk, leftover, offering,
                  retired_look, brake, next_trickle, store_writable, silence_floor, weak_losses,
                  health_passes, reconcile_passes, pass_marked, pass_machines, planted] = a_;
@@ -191,7 +191,22 @@ class Comparison {
               [this](const std::set<RunId>& a, const std::set<RunId>& b) {
                 same("which are live", true, a == b);
               });
+    const auto group = [](const GroupName& name) { return name.dag + "/" + name.key; };
+    same_keys("group", members(a_), members(b_), group,
+              [this](const RunGroup& a, const RunGroup& b) {
+                same("runs that hold it", true, a.holding == b.holding);
+                same("runs that wait", true, a.waiting == b.waiting);
+              });
     same_keys("queue", paused_queues(a_), paused_queues(b_), text, [](bool, bool) {});
+  }
+
+  // Without those that nobody is in any more.
+  static std::map<GroupName, RunGroup> members(const State& state) {
+    std::map<GroupName, RunGroup> groups = state.groups.all();
+    std::erase_if(groups, [](const auto& named) {
+      return named.second.holding.empty() && named.second.waiting.empty();
+    });
+    return groups;
   }
 
   // A queue that nobody has paused is the same as one that is not known.
@@ -297,8 +312,8 @@ class Comparison {
   // (follows from the phases), and how far a sweep has come: a reload sweeps again where there is
   // something to sweep.
   void compare(const Run& a, const Run& b) {
-    const auto& [id, plan, request, state, ending, finally_ending, paused, dirty, created_at,
-                 timeout_at, nodes, tasks, level_open, levels_passed, levels_known, nodes_open,
+    const auto& [id, plan, request, state, ending, finally_ending, paused, waits_for_turn, reason,
+                 dirty, created_at, timeout_at, nodes, tasks, level_open, levels_passed, levels_known, nodes_open,
                  ordinary_open, gated, stopped_maps, held, any_failed, finally_failed, changes,
                  made, reads, lists, reads_bytes, parked, signals, expanding, sweep_next, sweeping,
                  in_bulk] = a;
@@ -308,6 +323,8 @@ class Comparison {
     same("ending", ending, b.ending);
     same("finally_ending", finally_ending, b.finally_ending);
     same("paused", paused, b.paused);
+    same("waits_for_turn", waits_for_turn, b.waits_for_turn);
+    same("reason", reason, b.reason);
     same("created_at", created_at, b.created_at);
     same("timeout_at", timeout_at, b.timeout_at);
     same("level_open", level_open, b.level_open);
@@ -364,8 +381,8 @@ class Comparison {
   }
 
   void compare(const RunRequest& a, const RunRequest& b) {
-    const auto& [labels, params, idempotency_key, digest, submitted_by, schedule, slot, slot_end] =
-        a;
+    const auto& [labels, params, idempotency_key, digest, submitted_by, schedule, slot, slot_end,
+                 group] = a;
     same("labels", labels, b.labels);
     same("params", params, b.params);
     same("idempotency_key", idempotency_key, b.idempotency_key);
@@ -374,6 +391,7 @@ class Comparison {
     same("schedule", schedule, b.schedule);
     same("slot", slot, b.slot);
     same("slot_end", slot_end, b.slot_end);
+    same("group", group, b.group);
   }
 
   // What waits for its level is judged again when that opens: it might as well wait for its needs.

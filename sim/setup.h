@@ -113,6 +113,8 @@ enum class ActKind : std::uint8_t {
   // Since the tenth drawing.
   kSignal,  // to a run, under a name that something waits for, or not
   kAnswer,  // to an approval: in time, too early, again, or the other way round
+  // Since the eleventh drawing.
+  kSubmitMore,  // another run of the same DAG, with a key and a param of its own
 };
 
 struct Act {

@@ -123,7 +123,7 @@ class FinallyRuns : public Checker {
   // Nothing but a request, or their timeout, stops them; and that is told.
   void check_stopped(const Committed& commit, const RowChange<RunRow>& change) {
     const RunEnding before = change.before ? change.before->finally_ending : RunEnding::kNone;
-    if (change.after->finally_ending == before) return;
+    if (change.after->finally_ending == before || change.after->waits_for_turn) return;
     bool asked = false;
     for (const Event& event : commit.events) {
       if (event.kind == EventKind::kRunCancelRequested && event.run == change.after->id) {

@@ -42,5 +42,6 @@ void add_late_map_checkers(CheckerList& list, const CheckerTools& tools);     //
 void add_schedule_checkers(CheckerList& list, const CheckerTools& tools);     // 55, 56, 57
 void add_wait_checkers(CheckerList& list, const CheckerTools& tools);         // 58, 59
 void add_finally_checkers(CheckerList& list, const CheckerTools& tools);      // 60, 61
+void add_group_checkers(CheckerList& list, const CheckerTools& tools);        // 62, 63
 
 }  // namespace vortex::sim

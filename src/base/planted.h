@@ -58,6 +58,9 @@ enum class PlantedBug : std::uint8_t {
   kSlotFiredAgain,
   kSlotLostAtFailover,
   kOverlapIgnored,
+  kGroupForgottenAtReload,
+  kTurnOutOfOrder,
+  kGroupLimitIgnored,
   kCount,
 };
 
@@ -109,6 +112,9 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(PlantedBu
         "slot fired again after a failover",
         "slot lost at a failover",
         "overlap ignored",
+        "group forgotten at a reload",
+        "turn out of order",
+        "group limit ignored",
     };
 
 #ifdef VX_PLANTED_BUGS

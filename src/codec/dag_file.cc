@@ -122,6 +122,8 @@ DagError unknown_need(const DagSpec& spec, const NodeSpec& node, std::size_t at)
 
 // The text of a task that the error is about; empty when it is about something else.
 std::string_view text_of(const DagSpec& spec, const DagError& error) {
+  const bool key = error.member.size() == 2 && error.member[0] == "concurrency";
+  if (key && error.node.empty() && spec.concurrency) return spec.concurrency->key;
   const auto node = std::ranges::find(spec.nodes, error.node, &NodeSpec::name);
   if (node == spec.nodes.end() || error.member.empty()) return {};
   const CommandLine& command = node->command;
@@ -178,6 +180,9 @@ void complain_of_schedule(const LoadedFile& file, const DagSpec& spec, const Dag
                           DagComplaints& out) {
   if (full(out)) return;
   if (auto fault = find_bad_schedule(spec, limits.zones)) {
+    out.push_back(placed_complaint(file, spec, *fault));
+  }
+  if (auto fault = find_bad_concurrency(spec)) {
     out.push_back(placed_complaint(file, spec, *fault));
   }
 }

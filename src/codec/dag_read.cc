@@ -91,6 +91,8 @@ constexpr Field<DagDraft> kDagFields[] = {
     {"params", read_params},
     {"schedule",
      [](Reading& in, NodeIx node, DagDraft& out) { read_schedule(in, node, out.spec.schedule); }},
+    {"concurrency", [](Reading& in, NodeIx node,
+                       DagDraft& out) { read_concurrency(in, node, out.spec.concurrency); }},
     {"tasks", keep_node<&DagDraft::tasks, DagDraft>, kRequired},
     {"finally", keep_node<&DagDraft::finally, DagDraft>},
     {"finally_timeout",
@@ -108,7 +110,6 @@ void not_here(Reading& in, NodeIx value, DagDraft& /*out*/) {
 
 constexpr Field<DagDraft> kYamlFields[] = {
     {"defaults", keep_node<&DagDraft::defaults, DagDraft>},
-    {"concurrency", not_yet<DagDraft>},
     {"secrets", not_here},
     {"hooks", not_yet<DagDraft>},
 };

@@ -126,6 +126,11 @@ void read_wait(Reading& in, NodeIx node, TaskDraft& out);
 void refuse_beside_wait(Reading& in, NodeIx task);
 void write_wait(JsonWriter& json, const WaitSpec& wait);
 
+// How many runs of a DAG go on at once.
+void read_concurrency(Reading& in, NodeIx node, std::optional<ConcurrencySpec>& out);
+// Its member, or nothing where there is none.
+void write_concurrency(JsonWriter& json, const std::optional<ConcurrencySpec>& spec);
+
 void read_timeout(Reading& in, NodeIx node, std::optional<Duration>& out);
 
 // The keys that each part of a YAML file may have; the JSON Schema must know the same ones.
@@ -135,6 +140,7 @@ std::vector<std::string_view> retry_keys();
 std::vector<std::string_view> map_keys();
 std::vector<std::string_view> range_keys();
 std::vector<std::string_view> wait_keys();
+std::vector<std::string_view> concurrency_keys();
 
 void read_dag_document(Reading& in, NodeIx root, DagSpec& out);
 

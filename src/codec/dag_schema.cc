@@ -312,8 +312,20 @@ std::string schedule() {
   return object(keys, R"("oneOf":[{"required":["cron"]},{"required":["every"]}])");
 }
 
+std::string concurrency() {
+  const std::array<Key, 3> keys{{
+      {"key", text(kText),
+       "Runs with the same key form a group, such as ${{ params.customer }}; without a key, all "
+       "runs of the DAG do."},
+      {"limit", whole(1, kGroupLimitMax), "Maximum number of runs of a group at once; 1 by default."},
+      {"on_full", all_words<OnFull>(),
+       "What happens to a new run of a full group; 'queue' by default."},
+  }};
+  return object(keys);
+}
+
 std::string whole_file() {
-  const std::array<Key, 10> keys{{
+  const std::array<Key, 11> keys{{
       {"vortex", fmt::format(R"({{"const":{}}})", kDagVersion), "Version of the format."},
       {"name", name(), "Name of the DAG."},
       {"timeout", text(kDuration), "Maximum duration of a run."},
@@ -324,6 +336,7 @@ std::string whole_file() {
                    names_of_members(), kListMax, param()),
        "Values passed to each run."},
       {"schedule", schedule(), "When runs start by themselves."},
+      {"concurrency", concurrency(), "How many runs go on at once, in all or by a key."},
       {"defaults", object(shared_keys(), R"("not":{"required":["retry","retries"]})"),
        "Default values for all tasks."},
       {"tasks",

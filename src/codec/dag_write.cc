@@ -159,6 +159,7 @@ std::string write_dag(const DagSpec& spec) {
   if (spec.barrier_levels) json.field("barrier", word_for(kBarriers, true));
   write_params(json, spec.params);
   write_schedule(json, spec.schedule);
+  write_concurrency(json, spec.concurrency);
   write_timeout(json, "finally_timeout", spec.finally_timeout);
   bool ends = false;
   json.key("tasks").begin_object();

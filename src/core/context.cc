@@ -148,6 +148,8 @@ void Context::write_run(RunIx ix) {
   row.made = r.made;
   row.late = late_counts(*r.plan);
   row.finally_ending = r.finally_ending;
+  row.waits_for_turn = r.waits_for_turn;
+  row.reason = r.reason;
 }
 
 void Context::write_worker(WorkerIx ix) {

@@ -80,6 +80,8 @@ class Context {
   };
   std::vector<NodeRef> nodes_ended;
   std::vector<RunIx> runs_ended;
+  std::vector<RunIx> runs_closed;  // of these, the ones that have: they leave memory
+  std::uint32_t turns_left = 100;  // how many runs may still begin in this step
   // Whether another worker could take a task of this class that leaves this worker: one answer
   // serves all tasks that come back together.
   std::map<std::pair<ClassIx, WorkerIx>, bool> others_fit;

@@ -123,6 +123,7 @@ Explanation explain(State& state, TaskId id, Instant now) {
     return because(WaitReason::kUnknownTask, "never: no live run has this task");
   }
   const Run& run = state.runs[run_ix];
+  if (run.waits_for_turn && run.ending == RunEnding::kNone) return why_no_turn(state, run);
   const TaskIx ix = run.tasks[id.index];
   if (!ix.valid()) return why_unmade(run, id.index);
   const Task& task = state.tasks[ix];
@@ -170,7 +171,8 @@ std::string_view to_text(WaitReason reason) {
                                          "waits_for_time",
                                          "waits_for_signal",
                                          "waits_for_approval",
-                                         "others_open"};
+                                         "others_open",
+                                         "waits_for_turn"};
   return kTexts[static_cast<std::size_t>(reason)];
 }
 
@@ -198,6 +200,9 @@ std::vector<Standstill> standstills_of(Context& cx, const Run& run) {
     TaskIx first;
     std::uint64_t tasks = 0;
   };
+  if (run.waits_for_turn && run.ending == RunEnding::kNone) {
+    return {{run.plan->tasks, {run.id, 0, 0}, why_no_turn(cx.state, run)}};
+  }
   std::vector<Kind> kinds;
   const std::size_t end = std::min<std::size_t>(run.tasks.size(), kTasksLookedAt);
   for (std::size_t i = 0; i < end; ++i) {

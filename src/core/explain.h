@@ -43,7 +43,8 @@ enum class WaitReason : std::uint8_t {
   kWaitsForTime,
   kWaitsForSignal,
   kWaitsForApproval,
-  kOthersOpen,  // in `finally`: the other tasks have not ended
+  kOthersOpen,    // in `finally`: the other tasks have not ended
+  kWaitsForTurn,  // its run does: others of its group go on
 };
 
 // One of the things that keep a task from running.

@@ -291,6 +291,9 @@ RunIx restore_run(Context& cx, const RunImage& image) {
   read_params(cx.state, run);
   run.ending = row.ending;
   run.finally_ending = row.finally_ending;
+  run.waits_for_turn = row.waits_for_turn;
+  run.reason = row.reason;
+  restore_group(cx, run);
   run.paused = row.paused;
   run.created_at = row.created_at;
   run.levels_known = row.levels_passed;
@@ -362,6 +365,7 @@ State load(const Policy& policy, Term term, Instant now, std::uint64_t seed,
   }
   for (std::uint32_t i = 0; i < state.workers.size(); ++i) refresh_activity(cx, {i});
   repair_held(cx);
+  cx.turns_left = 0;  // they are given in the first step
   settle(cx);
   refresh_schedule_timers(cx);
   start_own_timers(cx);

@@ -123,6 +123,7 @@ bool finally_had_begun(const Context& cx, const Run& run) {
 enum class Begin : std::uint8_t { kNow, kAgain };
 void begin_finally(Context& cx, RunIx run_ix, Begin begin) {
   Run& run = cx.run(run_ix);
+  if (run.waits_for_turn) return;  // it has ended before it began
   if (planted(PlantedBug::kFinallySkippedAfterCancel) && run.ending != RunEnding::kNone) {
     run.finally_ending = run.ending;
     return begin_sweep(cx, run_ix);
@@ -184,6 +185,7 @@ void on_run_ended(Context& cx, RunIx ix) {
   cx.state.timers.clear({TimerKind::kRun, ix.value});
   cx.event(EventKind::kRunComplete, {.worker = {}, .task = {}, .run = ix},
            {{"state", std::string(to_text(run.state))}});
+  leave_group(cx, run);
   if (run.request && !run.request->schedule.empty()) on_scheduled_run_ended(cx, run);
 }
 
@@ -231,6 +233,7 @@ void consider_node(Context& cx, RunIx run_ix, std::uint32_t index) {
   Run& run = cx.run(run_ix);
   NodeRun& node = run.nodes[index];
   if (node.phase != NodePhase::kPending || closed_to_new(run, index)) return;
+  if (run.waits_for_turn) return;
   const std::uint32_t others = planted(PlantedBug::kFinallyStartsEarly) ? 1 : 0;
   if (is_last(run, index) && run.ordinary_open > others) return;
   switch (judge_node(run, index)) {
@@ -308,16 +311,17 @@ void settle_nodes(Context& cx) {
 }
 
 void settle(Context& cx) {
-  settle_nodes(cx);
-  std::vector<RunIx> ended;
-  for (const RunIx ix : cx.runs_ended) {
-    const Run& run = cx.run(ix);
-    // An operator's retry may have opened it again in the same step; once ended it is in the list.
-    if (run.nodes_open > 0 || run.state != RunState::kRunning) continue;
-    on_run_ended(cx, ix);
-    ended.push_back(ix);
-  }
-  cx.runs_ended = std::move(ended);
+  do {
+    settle_nodes(cx);
+    for (const RunIx ix : std::exchange(cx.runs_ended, {})) {
+      const Run& run = cx.run(ix);
+      // An operator's retry may have opened it again in the same step; once ended it is in the
+      // list.
+      if (run.nodes_open > 0 || run.state != RunState::kRunning) continue;
+      on_run_ended(cx, ix);
+      cx.runs_closed.push_back(ix);
+    }
+  } while (!cx.restoring && give_turns(cx));
 }
 
 namespace {

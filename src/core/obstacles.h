@@ -14,6 +14,9 @@ namespace vortex::core {
 
 Explanation why_queued(Context& cx, const Task& task, const Queued& queued);
 
+// Of any task of a run that waits for its turn.
+Explanation why_no_turn(const State& state, const Run& run);
+
 // Some worker runs tasks of this class now or will after those that it holds.
 bool has_way_on(Context& cx, ClassIx cls);
 

@@ -14,6 +14,7 @@ namespace {
 
 // Once everything else has ended, it is for the `finally` tasks.
 void end_run(Context& cx, RunIx ix, RunEnding why) {
+  if (end_if_unbegun(cx, ix)) return;
   Run& run = cx.run(ix);
   const bool last = in_finally(run);
   RunEnding& ending = last ? run.finally_ending : run.ending;
@@ -329,6 +330,11 @@ TaskIx revivable(Context& cx, RequestId request, TaskId id, const RunImage* imag
   }
   if (const auto refusal = live ? refusal_of(cx, id) : refusal_of(*image, id)) {
     cx.refuse(request, refusal->kind, refusal->detail);
+    return {};
+  }
+  if (std::string full = live ? std::string() : why_group_is_full(cx.state, image->run);
+      !full.empty()) {
+    cx.refuse(request, RefusalKind::kWrongState, std::move(full));
     return {};
   }
   if (!live) {

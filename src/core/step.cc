@@ -135,7 +135,9 @@ void show_new_runs(Effects& fx) {
 Instant State::next_wake() const { return bulk.empty() ? next_due() : clock.last_seen(); }
 
 Instant State::next_due() const {
-  if (!leftover.empty() || !ready.dirty.empty() || !offering.empty()) return clock.last_seen();
+  if (!leftover.empty() || !ready.dirty.empty() || !offering.empty() || groups.any_due()) {
+    return clock.last_seen();
+  }
   const auto next = timers.next();
   const auto promise = promises.next();
   const Instant at = next ? clock.term_time(*next) : kNever;
@@ -158,7 +160,7 @@ Effects step(State& state, const Command& command, Instant now) {
   const auto* tick = std::get_if<Tick>(&command);
   const bool goes_on = tick != nullptr ? tick->bulk : was_idle;
   if (goes_on && !state.bulk.empty()) advance_bulk(cx);
-  settle_nodes(cx);
+  settle(cx);
   dispatch(cx);
   settle(cx);
   answer_calls(cx);

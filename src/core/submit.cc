@@ -183,8 +183,8 @@ void book_reads(State& state, Run& run, std::uint64_t bytes) {
 }
 
 void close_ended_runs(Context& cx) {
-  for (const RunIx ix : cx.runs_ended) close_run(cx.state, ix);
-  cx.runs_ended.clear();
+  for (const RunIx ix : cx.runs_closed) close_run(cx.state, ix);
+  cx.runs_closed.clear();
 }
 
 void on_submit(Context& cx, const SubmitRun& command) {
@@ -212,6 +212,10 @@ void on_submit(Context& cx, const SubmitRun& command) {
     REACHED("core: submit refused because a quota is used up");
     return cx.refuse(command.request, RefusalKind::kOverQuota, std::move(wrong));
   }
+  if (std::string wrong = set_group(request, **plan); !wrong.empty()) {
+    REACHED("core: submit refused because its group has no key");
+    return cx.refuse(command.request, RefusalKind::kMalformed, std::move(wrong));
+  }
   const RunId id = make_run(cx, *plan, std::move(request));
   cx.reply(command.request, RunAccepted{id, false});
 }
@@ -233,6 +237,12 @@ RunId make_run(Context& cx, PlanPtr plan, RunRequest request) {
   cx.event(EventKind::kRunSubmitted, {.worker = {}, .task = {}, .run = ix},
            {{"dag", run.plan->spec.name}, {"tasks", std::int64_t{run.plan->tasks}}});
   make_waiting_tasks(cx, ix);
+  begin_or_wait(cx, ix);
+  return id;
+}
+
+void begin_run(Context& cx, RunIx ix) {
+  Run& run = cx.run(ix);
   for (std::uint32_t node = 0; node < run.nodes.size(); ++node) {
     if (run.plan->nodes[node].needs.empty()) consider_node(cx, ix, node);
   }
@@ -240,7 +250,6 @@ RunId make_run(Context& cx, PlanPtr plan, RunRequest request) {
     run.timeout_at = cx.judged + *limit;
     cx.state.timers.set({TimerKind::kRun, ix.value}, run.timeout_at);
   }
-  return id;
 }
 
 void on_forget_run(Context& cx, const ForgetRun& command) {

@@ -508,6 +508,7 @@ Fault find_bad_value(const DagSpec& spec, const DagLimits& limits) {
   }
   if (auto fault = find_bad_param(spec)) return fault;
   if (auto fault = find_bad_schedule(spec, limits.zones)) return fault;
+  if (auto fault = find_bad_concurrency(spec)) return fault;
   for (const NodeSpec& node : spec.nodes) {
     if (auto c = complain_of_values(node)) {
       return DagError{Kind::kBadValue, node.name, *std::move(c)};

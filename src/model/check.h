@@ -123,6 +123,9 @@ void sort_names(DagSpec& spec);
 // nobody would give its runs.
 std::optional<DagError> find_bad_schedule(const DagSpec& spec, const ZoneSource* zones);
 
+// What is wrong with `concurrency`, if there is one: its limit and its key.
+std::optional<DagError> find_bad_concurrency(const DagSpec& spec);
+
 // The first thing that is wrong, in the order: sizes, names, values, numbers of tasks.
 std::optional<DagError> find_fault(const DagSpec& spec, const DagLimits& limits);
 

@@ -69,6 +69,7 @@ constexpr std::uint64_t kInputsFollow = 0xFFFF'FFFF'0000'0010;
 constexpr std::uint64_t kWaitFollows = 0xFFFF'FFFF'0000'000A;
 constexpr std::uint64_t kFinallyFollows = 0xFFFF'FFFF'0000'000B;
 constexpr std::uint64_t kFinallyTimeoutFollows = 0xFFFF'FFFF'0000'000C;
+constexpr std::uint64_t kConcurrencyFollows = 0xFFFF'FFFF'0000'0020;
 
 class SpecHasher {
  public:
@@ -172,13 +173,18 @@ class SpecHasher {
     all(cron, every, timezone, overlap, catchup.window, catchup.limit, jitter, from, until,
         pause_on_failure);
   }
+  void add(const ConcurrencySpec& concurrency) {
+    const auto& [key, limit, on_full] = concurrency;
+    all(key, limit, on_full);
+  }
   void add(const DagSpec& spec) {
-    const auto& [name, nodes, barrier_levels, run_timeout, params, schedule, finally_timeout] =
-        spec;
+    const auto& [name, nodes, barrier_levels, run_timeout, params, schedule, finally_timeout,
+                 concurrency] = spec;
     all(name, nodes, barrier_levels, run_timeout);
     if (!params.empty()) add(params);                // younger than the first digests
     if (schedule) all(kScheduleFollows, *schedule);  // the same
     if (finally_timeout) all(kFinallyTimeoutFollows, *finally_timeout);
+    if (concurrency) all(kConcurrencyFollows, *concurrency);
   }
 
  private:

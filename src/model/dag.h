@@ -178,6 +178,23 @@ struct ParamSpec {
   std::string help = {};
 };
 
+// What happens to a run whose group is full.
+enum class OnFull : std::uint8_t { kQueue, kSkip, kCancelRunning, kReplaceQueued };
+template <>
+inline constexpr auto kWords<OnFull> = words<OnFull>({
+    {OnFull::kQueue, "queue"},
+    {OnFull::kSkip, "skip"},
+    {OnFull::kCancelRunning, "cancel_running"},
+    {OnFull::kReplaceQueued, "replace_queued"},
+});
+
+// How many runs of a DAG go on at once: all of them, or those with the same key.
+struct ConcurrencySpec {
+  std::string key = {};     // a text with expressions (model/group_key.h); empty: all runs
+  std::uint32_t limit = 1;  // 1..kGroupLimitMax
+  OnFull on_full = OnFull::kQueue;
+};
+
 struct DagSpec {
   std::string name;
   std::vector<NodeSpec> nodes;
@@ -186,9 +203,11 @@ struct DagSpec {
   std::vector<ParamSpec> params;  // empty: any params are taken as they are
   std::optional<ScheduleSpec> schedule = {};
   std::optional<Duration> finally_timeout = {};  // of all `finally` tasks together
+  std::optional<ConcurrencySpec> concurrency = {};
 };
 
 inline constexpr Duration kFinallyTimeout = hours(1);  // where none is given
+inline constexpr std::uint32_t kGroupLimitMax = 1'000'000;
 inline constexpr Duration kWaitMax = hours(24) * 366;  // how long a wait may be
 
 // The items of a map, counted and read without ever being laid out. Safe for every range there is.

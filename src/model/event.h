@@ -92,6 +92,9 @@ enum class EventKind : std::uint8_t {
   kSlotQueued,
   kSlotSkipped,
   kSlotsMissed,
+  kRunWaits,
+  kRunBegan,
+  kRunSkipped,
 };
 template <>
 inline constexpr auto kWords<EventKind> = words<EventKind>({
@@ -169,6 +172,9 @@ inline constexpr auto kWords<EventKind> = words<EventKind>({
     {EventKind::kSlotQueued, "slot_queued"},
     {EventKind::kSlotSkipped, "slot_skipped"},
     {EventKind::kSlotsMissed, "slots_missed"},
+    {EventKind::kRunWaits, "run_waits"},
+    {EventKind::kRunBegan, "run_began"},
+    {EventKind::kRunSkipped, "run_skipped"},
 });
 
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };

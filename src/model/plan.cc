@@ -374,6 +374,11 @@ std::expected<PlanPtr, DagError> compile_checked(DagSpec spec, const DagLimits& 
     return std::unexpected(std::move(linked).error());
   }
   link_maps(*plan);
+  if (const auto& concurrency = plan->spec.concurrency) {
+    auto key = parse_template(concurrency->key);
+    VX_ASSERT(key);  // find_fault looked at it
+    plan->group_key = *std::move(key);
+  }
   const SpecDigest digest = measure(plan->spec);
   plan->digest = digest.value;
   plan->bytes += digest.bytes;

@@ -17,6 +17,7 @@
 
 #include "model/condition.h"
 #include "model/dag.h"
+#include "model/expression.h"
 
 namespace vortex {
 
@@ -82,6 +83,7 @@ struct PlanBase {
   std::uint32_t late_maps = 0;
   std::vector<std::uint32_t> finally;  // nodes that run when all others have ended, lowest first
   std::vector<std::uint32_t> asking;   // nodes that wait for a signal or an approval, lowest first
+  Template group_key = {};             // of DagSpec::concurrency
   std::uint32_t levels = 0;
   std::uint32_t tasks = 0;
   std::uint64_t digest = 0;  // of everything in the specification

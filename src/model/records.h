@@ -55,6 +55,18 @@ inline constexpr auto kTable<RunRow> = table<RunRow>(
         .stored(As::kMicros)
         .nullable()
         .once(),
+    field<&RunRow::request, &RunRequest::group>(
+        "group_key", "key of its group, where its DAG limits how many runs go on at once; null: "
+                     "none")
+        .named("group")
+        .stored(As::kNullIfEmpty)
+        .nullable()
+        .once(),
+    field<&RunRow::waits_for_turn>(
+        "waits_for_turn", "it has not begun, because its group is or was full"),
+    field<&RunRow::reason>("reason", "why it was ended because of other runs; null: it was not")
+        .stored(As::kNullIfEmpty)
+        .nullable(),
     field<&RunRow::levels_passed>("levels_passed", "number of levels whose tasks have all ended"),
     field<&RunRow::made>(kCountColumns, "tasks created so far, by state").named("counts"),
     kept<&RunRow::timeout_at>("timeout_at", "when the run as a whole times out"),

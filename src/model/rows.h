@@ -43,6 +43,7 @@ struct RunRequest {
   std::string schedule = {};      // the DAG by whose schedule it was started; empty: none
   Instant slot = kNever;          // of the schedule; kNever: none
   Instant slot_end = kNever;      // the slot after it; kNever: there is none
+  std::string group = {};         // key among the runs of its DAG, where that limits them
 };
 
 struct RunRow {  // key: id
@@ -60,6 +61,8 @@ struct RunRow {  // key: id
   TaskCounts made{};                            // tasks that have been made, by state
   LateCounts late = {};                         // maps that were made at run time
   RunEnding finally_ending = RunEnding::kNone;  // why its `finally` tasks were stopped
+  bool waits_for_turn = false;                  // its group was full, and it has not begun
+  std::string reason = {};                      // of a run that another one ended; empty: none
 };
 
 struct TaskRow {  // key: id

@@ -266,7 +266,6 @@ std::vector<Bad> key_mistakes() {
       {block_task("    run: [x]\n    secrets: {files: {a/b: c}}"), 5, 23, "file of a secret"},
       {"name: d\nsecrets: {A: b}\ntasks: {a: {run: [x]}}\n", 2, 1, "'secrets' belongs to a task"},
       {block_task("    run: [x]\n    hooks: {}"), 5, 5, "'hooks' is not supported yet"},
-      {"name: d\nconcurrency: {limit: 1}\ntasks: {a: {run: [x]}}\n", 2, 1, "'concurrency' is not"},
       {"name: d\ndefaults: {run: [x]}\ntasks: {a: {run: [x]}}\n", 2, 12,
        "unknown key 'run' in 'defaults'"},
       {"name: d\ndefaults: {timeout: soon}\ntasks: {a: {run: [x]}, b: {run: [x]}}\n", 2, 21,

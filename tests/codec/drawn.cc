@@ -341,6 +341,12 @@ DagSpec drawn_dag(Rng& rng) {
     if (rng.chance(500)) spec.finally_timeout = hours(2);
   }
   spec.barrier_levels = rng.chance(500);
+  if (rng.chance(300)) {
+    ConcurrencySpec& some = spec.concurrency.emplace();
+    if (rng.chance(500)) some.key = rng.chance(500) ? "fixed" : "${{ run.dag }}";
+    some.limit = 1 + static_cast<std::uint32_t>(rng.below(9));
+    some.on_full = static_cast<OnFull>(rng.below(4));
+  }
   spec.run_timeout = drawn_timeout(rng);
   for (const std::string& name : drawn_names(rng)) spec.params.push_back(drawn_param(rng, name));
   // Runs of a schedule are given no params.

@@ -107,6 +107,7 @@ class Digest {
     hash_.add(static_cast<std::uint64_t>(run.state));
     hash_.add(static_cast<std::uint64_t>(run.ending));
     hash_.add(run.paused);
+    hash_.add(run.waits_for_turn);
     hash_.add(run.sweeping);
     hash_.add(run.in_bulk);
     for (const NodeRun& node : run.nodes) {

@@ -82,7 +82,10 @@ TEST(Event, NamesAreNeverChanged) {
                                                           "slot_started",
                                                           "slot_queued",
                                                           "slot_skipped",
-                                                          "slots_missed"}));
+                                                          "slots_missed",
+                                                          "run_waits",
+                                                          "run_began",
+                                                          "run_skipped"}));
 }
 
 TEST(Event, NamesAreDistinctAndInSnakeCase) {

@@ -99,6 +99,10 @@ std::map<std::string, Change> node_changes() {
       {"wait for a signal", [](auto&, auto& n) { n.wait.emplace().kind = WaitKind::kSignal; }},
       {"timeout of a wait", [](auto&, auto& n) { n.wait.emplace().timeout = hours(1); }},
       {"finally_timeout", [](auto& d, auto&) { d.finally_timeout = hours(1); }},
+      {"concurrency", [](auto& d, auto&) { d.concurrency.emplace(); }},
+      {"limit of concurrency", [](auto& d, auto&) { d.concurrency.emplace().limit = 2; }},
+      {"key of concurrency", [](auto& d, auto&) { d.concurrency.emplace().key = "k"; }},
+      {"on_full", [](auto& d, auto&) { d.concurrency.emplace().on_full = OnFull::kSkip; }},
   };
 }
 

@@ -128,6 +128,8 @@ void World::change_run(Commit& commit) {
   run.row.finished_at = run.row.state == RunState::kRunning ? kNever : now_;
   run.row.ending = static_cast<RunEnding>(rng_.below(3));
   run.row.paused = rng_.chance(300);
+  run.row.waits_for_turn = rng_.chance(300);
+  run.row.reason = rng_.chance(300) ? "r7 replaced it" : "";
   run.row.levels_passed = static_cast<std::uint32_t>(rng_.below(3));
   run.row.timeout_at = rng_.chance(500) ? kNever : now_ + hours(1);
   run.row.stopped =

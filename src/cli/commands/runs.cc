@@ -168,6 +168,9 @@ Cell run_state_cell(const object& run, const Look& look) {
   if (flag_at(run, "paused") && text_at(run, "state") == "Running") {
     return {state_text("Paused", look), tone_of_state("Paused")};
   }
+  if (flag_at(run, "waits_for_turn") && text_at(run, "state") == "Running") {
+    return {state_text("Waiting", look), tone_of_state("Waiting")};
+  }
   return state_cell(run, "state", look);
 }
 
@@ -255,6 +258,10 @@ std::string run_record(const object& run, const object& why, const Look& look) {
   record.add("run", text_at(run, "id")).add("dag", text_at(run, "dag"));
   record.add("state", state.text, state.tone);
   if (text_at(run, "ending") != "none") record.add("ending", text_at(run, "ending"));
+  if (const std::string reason = text_at(run, "reason"); !reason.empty()) {
+    record.add("reason", reason);
+  }
+  if (const std::string group = text_at(run, "group"); !group.empty()) record.add("group", group);
   record.add("created", fmt::format("{} ({})", text_at(run, "created_at"),
                                     time_cell(run, "created_at", look).text));
   if (const std::string schedule = text_at(run, "schedule"); !schedule.empty()) {

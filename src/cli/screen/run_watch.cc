@@ -95,6 +95,8 @@ std::string verdict_text(const object& attempt) {
 
 std::string run_summary(ApiClient& api, const object& run, const DagPlan& plan, const Look& look) {
   std::string out = headline(run, look);
+  const std::string reason = text_at(run, "reason");
+  if (!reason.empty()) out += fmt::format("  {}\n", one_line(reason));
   const std::string id = text_at(run, "id");
   const std::int64_t failed = number_at(object_at(run, "counts"), "Failed");
   if (failed == 0) return out;

@@ -75,6 +75,9 @@ void start_slot(Context& cx, ScheduleIx ix, Instant slot) {
   if (std::string wrong = over_quota(cx.state, *schedule.plan, request); !wrong.empty()) {
     return skip_slot(cx, schedule, slot, std::move(wrong), Severity::kWarning);
   }
+  if (std::string wrong = set_group(request, *schedule.plan); !wrong.empty()) {
+    return skip_slot(cx, schedule, slot, std::move(wrong), Severity::kWarning);
+  }
   const RunId run = make_run(cx, schedule.plan, std::move(request));
   schedule.last_run = run;
   schedule.last_slot = slot;
@@ -317,6 +320,9 @@ void on_trigger_schedule(Context& cx, const TriggerSchedule& command) {
   request.idempotency_key = command.idempotency_key;
   if (std::string wrong = over_quota(cx.state, *schedule.plan, request); !wrong.empty()) {
     return cx.refuse(command.request, RefusalKind::kOverQuota, std::move(wrong));
+  }
+  if (std::string wrong = set_group(request, *schedule.plan); !wrong.empty()) {
+    return cx.refuse(command.request, RefusalKind::kMalformed, std::move(wrong));
   }
   const RunId run = make_run(cx, schedule.plan, std::move(request));
   schedule.last_run = run;

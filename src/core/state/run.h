@@ -63,6 +63,8 @@ struct Run {
   RunEnding ending = RunEnding::kNone;
   RunEnding finally_ending = RunEnding::kNone;  // the same for its `finally` tasks alone
   bool paused = false;
+  bool waits_for_turn = false;  // its group is full: nothing of it has started
+  std::string reason;           // why another run ended it
   bool dirty = false;
   Instant created_at;
   Judged timeout_at = kJudgedNever;

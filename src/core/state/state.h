@@ -16,6 +16,7 @@
 #include "base/rng.h"
 #include "core/state/index.h"
 #include "core/state/planted.h"
+#include "core/state/groups.h"
 #include "core/state/policy.h"
 #include "core/state/ready.h"
 #include "core/state/run.h"
@@ -102,6 +103,7 @@ struct State {
   std::map<std::string, KnownKey, std::less<>> keys;
   std::map<std::string, JournalRow> journals;  // of supervisors
   ScheduleTable schedules;
+  RunGroups groups;
   std::map<TaskId, OpenDeadLetter> dead_letters;  // open ones, of finished runs too
 
   CounterRow counters;
