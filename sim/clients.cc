@@ -87,6 +87,9 @@ void Clients::perform(const Act& act) {
       return answer(act);
     case ActKind::kSubmitMore:
       return submit(act);
+    case ActKind::kSetLimit:
+    case ActKind::kDeleteLimit:
+      return act_on_limit(act);
     case ActKind::kApplyDag:
     case ActKind::kChangeDag:
     case ActKind::kDeleteDag:
@@ -259,8 +262,25 @@ void Clients::answer(const Act& act) {
   });
 }
 
+void Clients::act_on_limit(const Act& act) {
+  const std::string name = fmt::format("l{}", act.draft);
+  if (act.kind == ActKind::kDeleteLimit) return ask(core::DeleteLimit{{}, name, {}}, kFewTries, {});
+  core::SetLimit command;
+  command.name = name;
+  if (act.on || act.pick % 2 == 0) command.slots = 1 + static_cast<std::uint32_t>(act.pick % 3);
+  if (!act.on) {
+    command.rate = 1 + static_cast<std::uint32_t>(act.pick % 5);
+    const Duration lease = scene_.setup.timings.policy.worker_lease;
+    command.window = std::max(seconds(1), lease * static_cast<std::int64_t>(1 + act.pick % 7) / 4);
+  }
+  ask(std::move(command), kUntilTold, {});
+}
+
 // In the end nobody waits for people any more.
 void Clients::tell_all_that_wait() {
+  for (std::uint32_t i = 0; i < scene_.setup.limits; ++i) {
+    ask(core::SetLimit{{}, fmt::format("l{}", i), 2, 0, {}, {}}, 3, {});
+  }
   const Tables& tables = scene_.store.tables();
   for (const auto& [id, row] : tables.tasks()) {
     if (row.state != TaskState::kQueued) continue;

@@ -51,6 +51,7 @@ class Clients {
   void check_attempt(const Act& act);
   void signal(const Act& act);
   void answer(const Act& act);
+  void act_on_limit(const Act& act);
   void tell_all_that_wait();
   static std::string payload(std::uint64_t pick);
   void submit_wrong(const Act& act);

@@ -367,6 +367,10 @@ constexpr Feature kFeatures[] = {
          return d.dag.concurrency && d.dag.concurrency->on_full != OnFull::kQueue;
        });
      }},
+    {"DAG", "limits of a task", "64-named-limit-kept 65-rate-kept 39-taken-in-turn",
+     [](const Setup& s) {
+       return count_nodes(s, [](const NodeSpec& n) { return !n.limits.empty(); });
+     }},
     {"DAG", "finally_timeout", "40-not-before-due",
      [](const Setup& s) {
        return count_drafts(s, [](const RunDraft& d) { return d.dag.finally_timeout.has_value(); });
@@ -527,6 +531,8 @@ constexpr Feature kFeatures[] = {
      count_acts<ActKind::kPauseSchedule>},
     {"client", "submit more runs of a group", "62-group-limit-kept 63-turns-in-order",
      count_acts<ActKind::kSubmitMore>},
+    {"client", "set a limit", "64-named-limit-kept 65-rate-kept", count_acts<ActKind::kSetLimit>},
+    {"client", "delete a limit", "64-named-limit-kept", count_acts<ActKind::kDeleteLimit>},
     {"client", "trigger a schedule", "26-ok-is-durable 57-overlap-kept",
      count_acts<ActKind::kTriggerSchedule>},
     {"controller", "turns that take up to 20 ms", "08-no-two-processes reload-knows-all",
@@ -567,52 +573,8 @@ constexpr Feature kFeatures[] = {
     {"fault", "store-clock-jump", "05-epochs-grow", count_faults<FaultKind::kStoreClockJump>},
 };
 
-constexpr std::array<CommandFeature, kCommands> kCommandFeatures{{
-    {"RegisterWorker", "26-ok-is-durable 26-nonsense-refused"},
-    {"Sync", "26-ok-is-durable 26-nonsense-refused 49-sessions-kept"},
-    {"ConnectionLost", "19-no-early-silence", "by the controller, when a line closes"},
-    {"ProbeResult", "19-no-early-silence", "by the controller, after a probe"},
-    {"WorkerExited", "26-ok-is-durable 49-sessions-kept"},
-    {"Unsent", "13-attempts-add-up"},
-    {"DrainWorker", "26-ok-is-durable"},
-    {"CordonWorker", "26-nonsense-refused"},
-    {"ResetWorker", "26-nonsense-refused"},
-    {"SubmitRun", "01-submit-kept 02-one-key-one-run 26-nonsense-refused"},
-    {"CancelRun", "24-cancel-holds 26-ok-is-durable"},
-    {"PauseRun", "26-nonsense-refused"},
-    {"CancelTask", "26-ok-is-durable"},
-    {"SignalRun", "59-said-is-taken 26-nonsense-refused"},
-    {"AnswerApproval", "59-said-is-taken 26-nonsense-refused"},
-    {"RetryTask", "26-ok-is-durable"},
-    {"RedriveDeadLetter", "22-one-dead-letter 26-ok-is-durable"},
-    {"DiscardDeadLetter", "22-one-dead-letter 26-ok-is-durable"},
-    {"PauseQueue", "26-nonsense-refused"},
-    {"ApplyDag", "26-ok-is-durable 56-each-slot-decided"},
-    {"DeleteDag", "56-each-slot-decided"},
-    {"PauseSchedule", "26-nonsense-refused 56-each-slot-decided"},
-    {"TriggerSchedule", "26-ok-is-durable 26-nonsense-refused"},
-    {"AcquireLease", "23-leases-apart 26-nonsense-refused"},
-    {"RenewLease", "23-leases-apart"},
-    {"ReleaseLease", "26-ok-is-durable"},
-    {"CheckLease", "26-ok-is-durable"},
-    {"CheckAttempt", "26-ok-is-durable"},
-    {"TellLifecycle", "26-ok-is-durable"},
-    {"RefuseCheckpoint", "26-nonsense-refused"},
-    {"KeepCheckpoint", "26-ok-is-durable reload-knows-all"},
-    {"NoteSecrets", "26-ok-is-durable", "not drawn: it writes events and changes nothing else"},
-    {"StoreHealth", "19-no-early-silence", "by the controller, when a commit stalls"},
-    {"SelfCheckResult", "19-no-early-silence", "by the controller, while its brake holds"},
-    {"ForgetRun", "01-submit-kept 02-one-key-one-run reload-knows-all",
-     "by the controller, when the store lets a run go"},
-    {"DeleteWorker", "26-ok-is-durable reload-knows-all"},
-    {"NoteFindings", "21-status-true", "not drawn: nothing may be found"},
-    {"Tick", "27-all-ends", "by the controller, all the time"},
-}};
-
 }  // namespace
 
 std::span<const Feature> features() { return kFeatures; }
-
-std::span<const CommandFeature, kCommands> command_features() { return kCommandFeatures; }
 
 }  // namespace vortex::sim

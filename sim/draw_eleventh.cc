@@ -84,6 +84,35 @@ void add_acts(Setup& setup, RunDraft& draft, std::uint32_t number, Rng& rng) {
   }
 }
 
+void draw_limits(Setup& setup, Rng& rng) {
+  setup.limits = static_cast<std::uint32_t>(rng.between(1, 2));
+  for (RunDraft& draft : setup.drafts) {
+    for (NodeSpec& node : draft.dag.nodes) {
+      if (node.wait) continue;
+      for (std::uint32_t i = 0; i < setup.limits; ++i) {
+        if (rng.chance(300)) node.limits.push_back(fmt::format("l{}", i));
+      }
+    }
+  }
+  const Duration whole = setup.faults_end - Instant{};
+  const auto add = [&](ActKind kind, std::uint32_t limit, std::int64_t first, std::int64_t last) {
+    Act act;
+    act.at = Instant{} + share(rng, whole, first, last);
+    act.kind = kind;
+    act.draft = limit;
+    act.pick = rng.next() % 1'000;
+    act.on = rng.chance(500);
+    setup.acts.push_back(act);
+  };
+  for (std::uint32_t i = 0; i < setup.limits; ++i) {
+    add(ActKind::kSetLimit, i, 0, 100);
+    for (int n = 0; n < 3; ++n) {
+      if (rng.chance(400)) add(ActKind::kSetLimit, i, 100, 1000);
+    }
+    if (rng.chance(200)) add(ActKind::kDeleteLimit, i, 300, 900);
+  }
+}
+
 }  // namespace
 
 // Small DAGs of which several runs are submitted that share groups, and scheduled runs that do.
@@ -92,7 +121,12 @@ void draw_eleventh(Setup& setup, Rng rng) {
     if (!draft.dag.schedule || draft.dag.schedule->overlap != Overlap::kAllow) continue;
     if (rng.chance(500)) draft.dag.concurrency.emplace().limit = 1;
   }
-  if (!rng.chance(500)) return;
+  Rng limits = rng.fork(1000);
+  const bool limited = limits.chance(500);
+  if (!rng.chance(500)) {
+    if (limited) draw_limits(setup, limits);
+    return;
+  }
   const std::int64_t dags = rng.between(1, 2);
   for (std::int64_t i = 0; i < dags; ++i) {
     Rng own = rng.fork(static_cast<std::uint64_t>(i));
@@ -101,6 +135,7 @@ void draw_eleventh(Setup& setup, Rng rng) {
     add_acts(setup, draft, number, own);
     setup.drafts.push_back(std::move(draft));
   }
+  if (limited) draw_limits(setup, limits);
 }
 
 }  // namespace vortex::sim

@@ -144,9 +144,10 @@ class Comparison {
   void compare_own() {
     const auto& [policy, term, clock, rng, tasks, runs, workers, ready, timers, promises, approvals,
                  machines, partitions, free_partitions, leases, keys, journals, schedules, groups,
-                 dead_letters, counters, taken, taken_by, next_grant, bulk, leftover, offering,
-                 retired_look, brake, next_trickle, store_writable, silence_floor, weak_losses,
-                 health_passes, reconcile_passes, pass_marked, pass_machines, planted] = a_;
+                 limits, dead_letters, counters, taken, taken_by, next_grant, bulk, leftover,
+                 offering, retired_look, brake, next_trickle, store_writable, silence_floor,
+                 weak_losses, health_passes, reconcile_passes, pass_marked, pass_machines,
+                 planted] = a_;
     about_ = {"controller"};
     same("ends of waits", promises.size(), b_.promises.size());
     same("open approvals are the same", true, approvals == b_.approvals);
@@ -191,6 +192,8 @@ class Comparison {
               [this](const std::set<RunId>& a, const std::set<RunId>& b) {
                 same("which are live", true, a == b);
               });
+    same_keys("limit", a_.limits.by_name(), b_.limits.by_name(), text,
+              [this](LimitIx a, LimitIx b) { compare(a_.limits[a], b_.limits[b]); });
     const auto group = [](const GroupName& name) { return name.dag + "/" + name.key; };
     same_keys("group", members(a_), members(b_), group,
               [this](const RunGroup& a, const RunGroup& b) {
@@ -245,6 +248,12 @@ class Comparison {
     same("plan", a.plan->digest, b.plan->digest);
     same("removed", a.removed, b.removed);
     same("zone", a.zone ? a.zone->name : "", b.zone ? b.zone->name : "");
+  }
+  void compare(const Limit& a, const Limit& b) {
+    same_record<LimitRow>(a, b);
+    same("is_set", a.is_set, b.is_set);
+    same("held", a.held, b.held);
+    same("number of classes", a.classes.size(), b.classes.size());
   }
   void compare(const OpenDeadLetter& a, const OpenDeadLetter& b) {
     const auto& [epoch, reason, at, message] = a;
@@ -313,10 +322,10 @@ class Comparison {
   // something to sweep.
   void compare(const Run& a, const Run& b) {
     const auto& [id, plan, request, state, ending, finally_ending, paused, waits_for_turn, reason,
-                 dirty, created_at, timeout_at, nodes, tasks, level_open, levels_passed, levels_known, nodes_open,
-                 ordinary_open, gated, stopped_maps, held, any_failed, finally_failed, changes,
-                 made, reads, lists, reads_bytes, parked, signals, expanding, sweep_next, sweeping,
-                 in_bulk] = a;
+                 dirty, created_at, timeout_at, nodes, tasks, level_open, levels_passed,
+                 levels_known, nodes_open, ordinary_open, gated, stopped_maps, held, any_failed,
+                 finally_failed, changes, made, reads, lists, reads_bytes, parked, signals,
+                 expanding, sweep_next, sweeping, in_bulk] = a;
     same("plan", plan->digest, b.plan->digest);
     compare(*request, *b.request);
     same("state", state, b.state);

@@ -32,6 +32,7 @@ struct HashFact {
     add(f.term_now);
     for (const auto& row : f.rows.runs)
       add(row.id.value), add(static_cast<std::uint64_t>(row.state));
+    for (const auto& row : f.rows.runs) add(std::uint64_t{row.waits_for_turn});
     for (const auto& row : f.rows.tasks) add(row);
     for (const auto& row : f.rows.attempts) {
       add(row.attempt), add(static_cast<std::uint64_t>(row.verdict));
@@ -46,6 +47,7 @@ struct HashFact {
     for (const auto& row : f.rows.schedules) {
       add(row.dag), add(static_cast<std::uint64_t>(row.paused)), add(row.decided);
     }
+    for (const auto& row : f.rows.limits) add(row.name), add(std::uint64_t{row.slots});
     for (const auto& event : f.events) add(static_cast<std::uint64_t>(event.kind));
     for (const RunId run : f.expired) add(run.value);
   }

@@ -163,6 +163,8 @@ std::string text_of_dag(const core::PauseSchedule& c) {
   return (c.paused ? "pause schedule " : "resume schedule ") + c.dag;
 }
 std::string text_of_dag(const core::TriggerSchedule& c) { return "trigger " + c.dag; }
+std::string text_of_dag(const core::SetLimit& c) { return "set limit " + c.name; }
+std::string text_of_dag(const core::DeleteLimit& c) { return "delete limit " + c.name; }
 
 }  // namespace
 

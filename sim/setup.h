@@ -114,7 +114,9 @@ enum class ActKind : std::uint8_t {
   kSignal,  // to a run, under a name that something waits for, or not
   kAnswer,  // to an approval: in time, too early, again, or the other way round
   // Since the eleventh drawing.
-  kSubmitMore,  // another run of the same DAG, with a key and a param of its own
+  kSubmitMore,   // another run of the same DAG, with a key and a param of its own
+  kSetLimit,     // limit number `draft`
+  kDeleteLimit,  // the same
 };
 
 struct Act {
@@ -172,6 +174,8 @@ struct Setup {
   bool forges = false;       // somebody speaks for workers whose sessions it does not know
   bool burns = false;        // somebody tries to register with a number that none can follow
   std::uint32_t tokens = 1;  // that submits come with
+  // Since the eleventh.
+  std::uint32_t limits = 0;  // names that tasks use: l0, l1, ...
 
   bool is_on(FaultKind kind) const { return on[static_cast<std::size_t>(kind)]; }
   // Hosts: controllers first, then machines, then the clients and the store.

@@ -19,6 +19,9 @@ void Tables::apply(const RowBatch& rows) {
   for (const auto& row : rows.dead_letters) dead_letters_[row.attempt] = row;
   for (const auto& row : rows.leases) leases_[row.partition] = row;
   for (const auto& row : rows.queues) queues_[row.name] = row;
+  for (const auto& row : rows.limits) {
+    row.removed ? void(limits_.erase(row.name)) : void(limits_[row.name] = row);
+  }
   for (const auto& row : rows.signals) signals_[{row.run, row.number}] = row;
   for (const JournalRow& row : rows.journals) {
     row.forgotten ? void(journals_.erase(row.supervisor)) : void(journals_[row.supervisor] = row);
@@ -119,6 +122,7 @@ StoreImage Tables::image() const {
   for (const auto& [id, row] : machines_) image.machines.push_back(row);
   for (const auto& [id, row] : leases_) image.leases.push_back(row);
   for (const auto& [id, row] : queues_) image.queues.push_back(row);
+  for (const auto& [name, row] : limits_) image.limits.push_back(row);
   for (const auto& [id, row] : journals_) image.journals.push_back(row);
   for (const auto& [dag, row] : schedules_) image.schedules.push_back(row);
   for (const auto& [id, row] : dead_letters_) {

@@ -66,6 +66,7 @@ class Tables {
   std::map<std::string, JournalRow> journals_;
   std::map<std::pair<RunId, std::uint32_t>, SignalRow> signals_;
   std::map<std::string, ScheduleRow> schedules_;
+  std::map<std::string, LimitRow> limits_;
   std::set<RunId> doomed_;  // forgotten, with rows that are still to be swept
   CounterRow counters_;
   std::uint32_t live_runs_ = 0;

@@ -87,6 +87,17 @@ void add_submit(CommandSpec parent, Command& chosen) {
                    [options](Context&) { return finish(bench::run_submit_bench(*options)); });
 }
 
+void add_limits_bench(CommandSpec parent, Command& chosen) {
+  auto options = std::make_shared<bench::LimitsBench>();
+  CommandSpec limits = parent.command(
+      "limits", "Run many keys under a limit of 1, compared with the same load without limits");
+  limits.option("--runs", options->runs, "Number of runs per round").between(1'000, 1'000'000);
+  limits.option("--keys", options->keys, "Number of keys").between(1, 1'000'000);
+  limits.example("vortex bench limits --keys 10000");
+  limits.on_chosen(chosen,
+                   [options](Context&) { return finish(bench::run_limits_bench(*options)); });
+}
+
 }  // namespace
 
 void add_bench(CommandSpec app, Command& chosen) {
@@ -99,6 +110,7 @@ void add_bench(CommandSpec app, Command& chosen) {
   add_history(bench, chosen);
   add_spawn(bench, chosen);
   add_submit(bench, chosen);
+  add_limits_bench(bench, chosen);
 }
 
 }  // namespace vortex::cli

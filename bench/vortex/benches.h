@@ -46,6 +46,15 @@ struct SubmitBench {
 };
 std::expected<void, std::string> run_submit_bench(const SubmitBench& bench);
 
+// `vortex bench limits`: runs of one task over many keys, each under a limit of 1, beside the same
+// without limits, in turn.
+
+struct LimitsBench {
+  std::uint64_t runs = 50'000;
+  std::uint32_t keys = 10'000;
+};
+std::expected<void, std::string> run_limits_bench(const LimitsBench& bench);
+
 // `vortex bench workers` and `vortex bench history`: a controller at rest with many workers, and
 // one with millions of finished tasks behind it. Figures are for people; ratios come from one run.
 

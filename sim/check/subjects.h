@@ -43,5 +43,6 @@ void add_schedule_checkers(CheckerList& list, const CheckerTools& tools);     //
 void add_wait_checkers(CheckerList& list, const CheckerTools& tools);         // 58, 59
 void add_finally_checkers(CheckerList& list, const CheckerTools& tools);      // 60, 61
 void add_group_checkers(CheckerList& list, const CheckerTools& tools);        // 62, 63
+void add_named_limit_checkers(CheckerList& list, const CheckerTools& tools);  // 64, 65
 
 }  // namespace vortex::sim

@@ -9,9 +9,10 @@ namespace vortex::sim {
 
 namespace {
 
-// 39: among tasks that ask for the same, the one of higher priority goes first, and of equal ones
-// that were never handed out the one that became ready first. Judged where nothing else holds the
-// other one back: no backoff, no pause, no limit of its map, no worker to keep away from.
+// 39: among tasks that ask for the same and name the same limits, the one of higher priority goes
+// first, and of equal ones that were never handed out the one that became ready first. Judged where
+// nothing else holds the other one back: no backoff, no pause, no limit of its map, no worker to
+// keep away from.
 class TakenInTurn : public ClaimChecker {
  public:
   explicit TakenInTurn(const CheckerTools& tools) : ClaimChecker("39-taken-in-turn", tools) {}
@@ -23,6 +24,7 @@ class TakenInTurn : public ClaimChecker {
       const TaskRow* other = picture.tasks().find_before(id);
       const NodeSpec* spec = other != nullptr ? picture.spec_of(*other) : nullptr;
       if (spec == nullptr || spec->wait || spec->priority < claim.spec.priority) continue;
+      if (spec->limits != claim.spec.limits) continue;
       if (spec->requirements != claim.spec.requirements || !is_free(*other, *spec)) continue;
       if (spec->priority > claim.spec.priority) {
         violated("{} (priority {}) was taken before {} (priority {})", say(claim.task.id),

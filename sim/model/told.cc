@@ -55,6 +55,7 @@ std::string Told::take(const Event& event) {
     case EventKind::kRunSubmitted:
     case EventKind::kRunComplete:
     case EventKind::kRunCancelRequested:
+    case EventKind::kRunSkipped:
     case EventKind::kRunPaused:
     case EventKind::kRunResumed:
     case EventKind::kFinallyStarted:
@@ -158,6 +159,7 @@ std::string Told::take_run(const Event& event) {
     case EventKind::kFinallyStarted:
       run.finally = true;
       return wrong_if(over, "it had ended");
+    case EventKind::kRunSkipped:
     case EventKind::kRunCancelRequested: {
       bool& stopped = run.finally && run.stopped ? run.finally_stopped : run.stopped;
       return wrong_if(std::exchange(stopped, true) || over, "it had been stopped, or ended");

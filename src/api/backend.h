@@ -170,6 +170,7 @@ class Backend {
   using Standstills = std::vector<core::Standstill>;
   virtual boost::asio::awaitable<Asked<Standstills>> standstills(std::optional<RunId> run) = 0;
   virtual boost::asio::awaitable<Asked<std::vector<QueueDepth>>> queues() = 0;
+  virtual boost::asio::awaitable<Asked<std::vector<core::LimitInfo>>> limits() = 0;
   using Approvals = std::vector<core::OpenApproval>;
   virtual boost::asio::awaitable<Asked<Approvals>> approvals(std::size_t most) = 0;
 

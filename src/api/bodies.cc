@@ -4,11 +4,14 @@
 #include <array>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "codec/json_writer.h"
 #include "codec/parts.h"
 #include "codec/reading.h"
 #include "codec/sync_parts.h"
+#include "codec/units.h"
 #include "model/check.h"
 #include "model/event.h"
 #include "net/client.h"
@@ -306,6 +309,24 @@ constexpr codec::Field<TriggerBody> kTriggerFields[] = {
                           TriggerBody& out) { codec::read_flag(in, node, out.unless_running); }},
 };
 
+void read_rate(Reading& in, NodeIx node, LimitBody& out) {
+  const auto text = codec::text_of(in, node);
+  if (!text || in.full()) return;
+  const auto rate = codec::parse_rate(*text);
+  if (!rate) {
+    return in.problem(node, fmt::format("'rate' is {}, which {}", in_quotes(*text), rate.error()),
+                      "write how many in how long: 100/1m");
+  }
+  out.rate = rate->count;
+  out.window = rate->window;
+}
+
+constexpr codec::Field<LimitBody> kLimitFields[] = {
+    {"slots", [](Reading& in, NodeIx node,
+                 LimitBody& out) { codec::read_number(in, node, out.slots, 1, kSlotsOfLimitMax); }},
+    {"rate", read_rate},
+};
+
 constexpr codec::Field<DrainBody> kDrainFields[] = {
     {"deadline",
      [](Reading& in, NodeIx node, DrainBody& out) {
@@ -513,6 +534,10 @@ codec::Decoded<LeaseBody> read_lease_held(std::string_view json) { return read(j
 codec::Decoded<TriggerBody> read_trigger(std::string_view json) {
   if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) return TriggerBody{};
   return read(json, kTriggerFields);
+}
+
+codec::Decoded<LimitBody> read_limit_body(std::string_view json) {
+  return read(json, kLimitFields);
 }
 
 codec::Decoded<DrainBody> read_drain(std::string_view json) {

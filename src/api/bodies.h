@@ -54,6 +54,12 @@ struct TriggerBody {
   bool unless_running = false;
 };
 codec::Decoded<TriggerBody> read_trigger(std::string_view json);
+struct LimitBody {
+  std::uint32_t slots = 0;  // 0: any number
+  std::uint32_t rate = 0;   // 0: any number
+  Duration window = {};
+};
+codec::Decoded<LimitBody> read_limit_body(std::string_view json);
 codec::Decoded<DrainBody> read_drain(std::string_view json);
 
 // Acts on everything that matches, if it is still as many as the caller has seen.

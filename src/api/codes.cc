@@ -201,6 +201,8 @@ constexpr std::array<CodeInfo, kCodes> kTable{{
      "a run takes 1,000 signals and answers, with payloads of 1 MiB together"},
     {Code::kNoSuchSchedule, "VX-SCHED-001", 404, "No such schedule",
      "GET /api/schedules lists them; a stored DAG with 'schedule' has one"},
+    {Code::kNoSuchLimit, "VX-LIMIT-001", 404, "No such limit",
+     "GET /api/limits lists them; PUT /api/limits/{name} sets one"},
 }};
 
 constexpr bool in_order() {

@@ -105,6 +105,7 @@ enum class Code : std::uint8_t {
   kMayNotAnswer,
   kTooManySignals,
   kNoSuchSchedule,
+  kNoSuchLimit,
   kCount,
 };
 

@@ -1,4 +1,4 @@
-// Queues, the dead-letter queue, and the ledger of recoveries.
+// Queues, named limits, the dead-letter queue, and the ledger of recoveries.
 #include <algorithm>
 #include <charconv>
 #include <iterator>
@@ -220,6 +220,23 @@ store::Result<RecoveryWhole> read_recovery(store::Reader& reader, RecoveryId id,
   return out;
 }
 
+// ---- Named limits ----
+
+using Infos = std::vector<core::LimitInfo>;
+
+Handled answer_limit(Call& call, const std::string& name) {
+  Asked<Infos> limits = co_await call.backend.limits();
+  if (!limits) co_return std::unexpected(from_unserved(limits.error()));
+  std::vector<std::string> known;
+  for (const core::LimitInfo& limit : *limits) {
+    if (limit.row.name == name) {
+      co_return json_answer(object_json([&](JsonWriter& json) { write_limit(json, limit); }));
+    }
+    known.push_back(limit.row.name);
+  }
+  co_return std::unexpected(no_such(Code::kNoSuchLimit, name, known));
+}
+
 }  // namespace
 
 Handled list_queues(Call& call) {
@@ -234,6 +251,36 @@ Handled list_queues(Call& call) {
 
 Handled pause_queue(Call& call) { co_return co_await set_paused(call, true); }
 Handled resume_queue(Call& call) { co_return co_await set_paused(call, false); }
+
+Handled list_limits(Call& call) {
+  Asked<Infos> limits = co_await call.backend.limits();
+  if (!limits) co_return std::unexpected(from_unserved(limits.error()));
+  co_return json_answer(object_json([&](JsonWriter& json) {
+    json.begin_object().key("limits").begin_array();
+    for (const core::LimitInfo& limit : *limits) write_limit(json, limit);
+    json.end_array().end_object();
+  }));
+}
+
+Handled get_limit(Call& call) { co_return co_await answer_limit(call, call.text()); }
+
+Handled set_limit(Call& call) {
+  auto body = co_await read_body(call, read_limit_body);
+  if (!body) co_return std::unexpected(std::move(body.error()));
+  core::Command command =
+      core::SetLimit{{}, call.text(), body->slots, body->rate, body->window, call.caller.name};
+  auto done = co_await ask<core::Done>(call.backend, std::move(command));
+  if (!done) co_return std::unexpected(std::move(done.error()));
+  co_return co_await answer_limit(call, call.text());
+}
+
+Handled delete_limit(Call& call) {
+  core::Command command = core::DeleteLimit{{}, call.text(), call.caller.name};
+  auto done = co_await ask<core::Done>(call.backend, std::move(command));
+  if (done) co_return empty_answer();
+  if (done.error().code != Code::kNoSuchLimit) co_return std::unexpected(std::move(done.error()));
+  co_return co_await answer_limit(call, call.text());
+}
 
 Handled list_dead_letters(Call& call) {
   QueryReader query(call.request().query);

@@ -98,6 +98,10 @@ Handled list_machines(Call& call);
 
 // handle_queues.cc
 Handled list_queues(Call& call);
+Handled list_limits(Call& call);
+Handled get_limit(Call& call);
+Handled set_limit(Call& call);
+Handled delete_limit(Call& call);
 Handled pause_queue(Call& call);
 Handled resume_queue(Call& call);
 Handled list_dead_letters(Call& call);

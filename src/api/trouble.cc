@@ -82,6 +82,8 @@ Code code_of(core::RefusalKind kind) {
       return Code::kMayNotAnswer;
     case core::RefusalKind::kTooManySignals:
       return Code::kTooManySignals;
+    case core::RefusalKind::kUnknownLimit:
+      return Code::kNoSuchLimit;
     case core::RefusalKind::kUnknownSchedule:
       return Code::kNoSuchSchedule;
   }

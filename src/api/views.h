@@ -78,6 +78,7 @@ struct WorkerLook {
 void write_worker(JsonWriter& json, const store::WorkerView& worker, const WorkerLook& look);
 void write_machine(JsonWriter& json, const MachineRow& row);
 void write_queue(JsonWriter& json, const QueueDepth& queue);
+void write_limit(JsonWriter& json, const core::LimitInfo& limit);
 void write_controller(JsonWriter& json, const ControllerRow& row, bool leads);
 void write_queue_state(JsonWriter& json, const QueueRow& row);
 // `renew_at` is set in what a holder is answered.
@@ -116,6 +117,7 @@ Fields recovery_item();
 Fields worker();
 Fields machine();
 Fields queue();
+Fields limit();
 Fields controller();
 Fields queue_state();
 Fields lease();

@@ -6,6 +6,7 @@
 
 #include "api/schema/shape.h"
 #include "api/views.h"
+#include "codec/units.h"
 
 namespace vortex::api {
 namespace {
@@ -92,6 +93,36 @@ const Shape<QueueShown>& queue_shape() {
               "workers", "number of present workers that listen to it")
           .shows<[](const Q& q) { return q.depth.oldest_ready; }>(
               "oldest_ready", "since when the oldest ready task has been waiting");
+  return shape;
+}
+
+const Shape<core::LimitInfo>& limit_shape() {
+  using L = core::LimitInfo;
+  static const auto shape =
+      Shape<L>()
+          .shows<[](const L& l) { return l.row.name; }>("name", "name of the limit")
+          .shows<&L::is_set>("set", "false: tasks name it, but nobody has set it, so they wait")
+          .shows<[](const L& l) {
+            return l.row.slots == 0 ? std::optional<std::uint32_t>() : l.row.slots;
+          }>("slots", "how many tasks may hold it at once; null: any number")
+          .shows<[](const L& l) {
+            return l.row.window ? std::optional(codec::rate_text({l.row.rate, *l.row.window}))
+                                : std::nullopt;
+          }>("rate", "how many tasks may start in any window of that length; null: any number")
+          .shows<&L::held>("held", "tasks that hold it: those on workers")
+          .shows<&L::waiting>("waiting", "ready tasks that name it and are not on workers")
+          .shows<&L::lately>("started_lately",
+                             "tasks that count against the rate now; 0 without a rate")
+          .shows<[](const L& l) {
+            std::vector<std::string> ids;
+            for (const TaskId& id : l.holders) ids.push_back(to_text(id));
+            return ids;
+          }>("holders", "ids of the tasks that hold it, the first 20")
+          .shows<[](const L& l) { return l.is_set ? std::optional(l.row.set_at) : std::nullopt; }>(
+              "set_at", "when it was set last; null: it is not set")
+          .shows<[](const L& l) {
+            return l.row.set_by.empty() ? std::nullopt : std::optional(l.row.set_by);
+          }>("set_by", "name of the token that set it; null: none was needed");
   return shape;
 }
 
@@ -234,6 +265,7 @@ namespace fields {
 Fields worker() { return worker_shape().fields(); }
 Fields machine() { return machine_shape().fields(); }
 Fields queue() { return queue_shape().fields(); }
+Fields limit() { return limit_shape().fields(); }
 Fields controller() { return controller_shape().fields(); }
 Fields queue_state() { return queue_state_shape().fields(); }
 Fields lease() { return lease_shape().fields(); }
@@ -259,6 +291,10 @@ void write_queue(JsonWriter& json, const QueueDepth& queue) {
 
 void write_controller(JsonWriter& json, const ControllerRow& row, bool leads) {
   controller_shape().write(json, {row, leads});
+}
+
+void write_limit(JsonWriter& json, const core::LimitInfo& limit) {
+  limit_shape().write(json, limit);
 }
 
 void write_queue_state(JsonWriter& json, const QueueRow& row) {

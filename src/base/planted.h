@@ -61,6 +61,10 @@ enum class PlantedBug : std::uint8_t {
   kGroupForgottenAtReload,
   kTurnOutOfOrder,
   kGroupLimitIgnored,
+  kLimitSlotLeaked,
+  kLimitForgottenAtReload,
+  kRateCountedAnew,
+  kLimitIgnored,
   kCount,
 };
 
@@ -115,6 +119,10 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(PlantedBu
         "group forgotten at a reload",
         "turn out of order",
         "group limit ignored",
+        "slot of a limit leaked at a reclaim",
+        "limit forgotten at a reload",
+        "rate counted anew after a failover",
+        "limit ignored",
     };
 
 #ifdef VX_PLANTED_BUGS

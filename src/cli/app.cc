@@ -179,6 +179,7 @@ void add_commands(CommandSpec app, Command& chosen, const std::vector<AddCommand
   add_explain(app, chosen);
   add_workers(app, chosen);
   add_queues(app, chosen);
+  add_limits(app, chosen);
   add_controllers(app, chosen);
   add_dlq(app, chosen);
   add_leases(app, chosen);

@@ -24,8 +24,7 @@ void read_limit(Reading& in, NodeIx node, ConcurrencySpec& out) {
 }
 
 constexpr Field<ConcurrencySpec> kConcurrencyFields[] = {
-    {"key",
-     [](Reading& in, NodeIx node, ConcurrencySpec& out) { read_text(in, node, out.key); }},
+    {"key", [](Reading& in, NodeIx node, ConcurrencySpec& out) { read_text(in, node, out.key); }},
     {"limit", read_limit},
     {"on_full",
      [](Reading& in, NodeIx node, ConcurrencySpec& out) { read_word(in, node, out.on_full); }},

@@ -197,6 +197,10 @@ std::vector<Key> shared_keys() {
       {"runtime", text(kText), "The runtime that the worker must offer."},
       {"resources", resources(), "Resources that the worker must have available."},
       {"user", name(), "The user that it runs as; the worker must allow it."},
+      {"limits",
+       fmt::format(R"({{"type":"array","maxItems":{},"uniqueItems":true,"items":{}}})",
+                   kLimitsOfTaskMax, name()),
+       "Named limits, as set with `vortex limits set`, that the task holds while it runs."},
       {"exclusive", text(kFlag), "Never run two copies at once, at the price of slower recovery."},
       {"timeout", text(kDuration), "Maximum duration of one attempt."},
       {"scheduled_timeout", text(kDuration),
@@ -317,7 +321,8 @@ std::string concurrency() {
       {"key", text(kText),
        "Runs with the same key form a group, such as ${{ params.customer }}; without a key, all "
        "runs of the DAG do."},
-      {"limit", whole(1, kGroupLimitMax), "Maximum number of runs of a group at once; 1 by default."},
+      {"limit", whole(1, kGroupLimitMax),
+       "Maximum number of runs of a group at once; 1 by default."},
       {"on_full", all_words<OnFull>(),
        "What happens to a new run of a full group; 'queue' by default."},
   }};

@@ -387,6 +387,16 @@ void read_more_secrets(Reading& in, NodeIx node, TaskDraft& out) {
   merge_secrets(out.spec.secrets, std::move(list.uses));
 }
 
+// A task's own limits come instead of the defaults.
+void read_limits(Reading& in, NodeIx node, TaskDraft& out) {
+  if (in.document().kind(node) == NodeKind::kText && !in.full()) {
+    return in.wrong_type(node, "a list",
+                         fmt::format("write limits: [{}]", in.document().text(node)));
+  }
+  out.spec.limits.clear();
+  read_texts(in, node, out.spec.limits);
+}
+
 constexpr Field<TaskDraft> kSharedFields[] = {
     {"shell", read_shell},
     {"env", read_more_env},
@@ -409,6 +419,7 @@ constexpr Field<TaskDraft> kSharedFields[] = {
        read_resources(in, node, out.spec.requirements.resources);
      }},
     {"user", read_user},
+    {"limits", read_limits},
     {"exclusive",
      [](Reading& in, NodeIx node, TaskDraft& out) { read_flag(in, node, out.spec.exclusive); }},
     {"timeout", [](Reading& in, NodeIx node,

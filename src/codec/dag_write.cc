@@ -125,6 +125,7 @@ void write_task(JsonWriter& json, const NodeSpec& node) {
   write_secrets(json, node.secrets);
   if (node.retry) write_retry(json, *node.retry);
   write_requirements(json, node);
+  write_texts(json, "limits", node.limits);
   if (node.exclusive) json.field("exclusive", true);
   write_timeout(json, "timeout", node.execution_timeout);
   write_timeout(json, "scheduled_timeout", node.scheduled_timeout);

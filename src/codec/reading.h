@@ -183,10 +183,10 @@ void report_unknown(Reading& in, NodeIx key, std::string_view owner, const Field
 template <class T, std::size_t N>
 void read_object(Reading& in, NodeIx node, std::string_view owner, const Field<T> (&fields)[N],
                  T& out) {
-  static_assert(N <= 32);
+  static_assert(N <= 64);
   if (!is_object(in, node)) return;
   const bool lenient = in.unknown_keys() == UnknownKeys::kIgnored;
-  std::uint32_t seen = 0;
+  std::uint64_t seen = 0;
   std::size_t hint = 0;
   in.document().each_member(node, [&](NodeIx key, NodeIx value) {
     const std::size_t at = find_field(fields, in.document().text(key), hint);
@@ -195,7 +195,7 @@ void read_object(Reading& in, NodeIx node, std::string_view owner, const Field<T
       return;
     }
     hint = at + 1 < N ? at + 1 : 0;
-    const std::uint32_t bit = std::uint32_t{1} << at;
+    const std::uint64_t bit = std::uint64_t{1} << at;
     if ((seen & bit) != 0) return in.duplicate_key(key);
     if (lenient && in.document().kind(value) == NodeKind::kNull) return;
     seen |= bit;

@@ -193,6 +193,27 @@ std::string duration_text(Duration duration) {
   return duration.us == 0 ? "0s" : amount_text(duration.us, kTimeUnits);
 }
 
+std::expected<Rate, AmountFault> parse_rate(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash == text.npos) return std::unexpected("is not a rate");
+  const std::string_view count = text.substr(0, slash);
+  Rate rate;
+  const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), rate.count);
+  if (error != std::errc{} || end != count.data() + count.size()) {
+    return std::unexpected("is not a rate");
+  }
+  if (rate.count == 0) return std::unexpected("would let nothing start");
+  if (rate.count > kRateMax) return std::unexpected(kTooLarge);
+  const auto window = parse_duration(text.substr(slash + 1));
+  if (!window) return std::unexpected("is not a rate");
+  rate.window = *window;
+  return rate;
+}
+
+std::string rate_text(const Rate& rate) {
+  return std::to_string(rate.count) + "/" + duration_text(rate.window);
+}
+
 std::expected<std::int64_t, AmountFault> parse_size(std::string_view text) {
   return parse_amount(text, kSizeUnits,
                       {.not_one = "is not a size", .too_fine = "is not a whole number of bytes"});

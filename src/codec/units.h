@@ -29,6 +29,15 @@ std::string size_text(std::int64_t bytes);
 std::string duration_help(std::string_view text);
 std::string size_help(std::string_view text);
 
+// So many in so long: "100/1m".
+struct Rate {
+  std::uint32_t count = 0;  // at least 1
+  Duration window = {};
+};
+inline constexpr std::uint32_t kRateMax = 1'000'000'000;
+std::expected<Rate, AmountFault> parse_rate(std::string_view text);
+std::string rate_text(const Rate& rate);
+
 // A plain decimal number in thousandths: 1.5 is 1500.
 std::expected<std::int64_t, AmountFault> parse_thousandths(std::string_view number);
 std::string thousandths_text(std::int64_t thousandths);

@@ -70,6 +70,7 @@ class Wiring : public Controller, public api::Backend, public Outlet {
   boost::asio::awaitable<api::Asked<Standstills>> standstills(std::optional<RunId> run) override;
   boost::asio::awaitable<api::Asked<Approvals>> approvals(std::size_t most) override;
   boost::asio::awaitable<api::Asked<std::vector<api::QueueDepth>>> queues() override;
+  boost::asio::awaitable<api::Asked<std::vector<core::LimitInfo>>> limits() override;
   boost::asio::awaitable<api::Asked<api::ReconcileReport>> reconcile() override;
   boost::asio::awaitable<store::Result<void>> read(Read read) override;
   boost::asio::awaitable<bool> digest(Turn turn, std::function<void()> work) override;

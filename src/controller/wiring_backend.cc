@@ -248,6 +248,11 @@ asio::awaitable<api::Asked<std::vector<api::QueueDepth>>> Wiring::queues() {
       [](core::State& state, Instant) { return core::queue_depths(state); });
 }
 
+asio::awaitable<api::Asked<std::vector<core::LimitInfo>>> Wiring::limits() {
+  return look<std::vector<core::LimitInfo>>(
+      [](core::State& state, Instant at) { return core::limit_infos(state, at); });
+}
+
 asio::awaitable<api::Asked<api::ReconcileReport>> Wiring::reconcile() {
   using Answer = api::Asked<api::ReconcileReport>;
   auto handoff = std::make_shared<Handoff<Answer>>(co_await asio::this_coro::executor);

@@ -91,6 +91,7 @@ void grant(Context& cx, TaskIx ix, WorkerIx worker_ix) {
   move_task(cx, ix, TaskEvent::kGranted, scheduled);
   ++task.counters.attempts;
   take_slot(cx, ix, worker_ix);
+  count_grant(cx, cx.node_of(task).cls);
   cx.state.timers.set({TimerKind::kTask, ix.value}, cx.judged + scheduled_timeout(cx, task));
   cx.event(EventKind::kTaskClaimed, {.worker = worker_ix, .task = ix, .run = {}},
            {{"attempts", std::int64_t{task.counters.attempts}},
@@ -166,7 +167,7 @@ Served serve_class_once(Context& cx, ClassIx cls) {
 // False: the budget ended before its turn did.
 bool serve_class(Context& cx, ClassIx cls, std::uint32_t& budget) {
   if (cx.state.ready[cx.state.ready[cls].queue].paused) return true;
-  while (cx.state.ready[cls].ready > 0) {
+  while (cx.state.ready[cls].ready > 0 && !cx.state.ready[cls].blocked) {
     if (budget == 0) return false;
     --budget;
     if (serve_class_once(cx, cls) == Served::kNothing) return true;

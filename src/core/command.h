@@ -246,6 +246,21 @@ struct TriggerSchedule {
   std::string submitted_by = {};
 };
 
+// Sets a limit as a whole: what is not given is not limited.
+struct SetLimit {
+  RequestId request;
+  std::string name;
+  std::uint32_t slots = 0;  // 0: any number
+  std::uint32_t rate = 0;   // 0: any number
+  Duration window = {};     // of the rate
+  std::string set_by = {};  // name of the token; empty: none was needed
+};
+struct DeleteLimit {
+  RequestId request;
+  std::string name;
+  std::string deleted_by = {};
+};
+
 struct AcquireLease {
   RequestId request;
   PartitionKey partition;
@@ -302,9 +317,9 @@ using Command =
     std::variant<RegisterWorker, Sync, ConnectionLost, ProbeResult, WorkerExited, Unsent,
                  DrainWorker, CordonWorker, ResetWorker, SubmitRun, CancelRun, PauseRun, CancelTask,
                  SignalRun, AnswerApproval, RetryTask, RedriveDeadLetter, DiscardDeadLetter,
-                 PauseQueue, ApplyDag, DeleteDag, PauseSchedule, TriggerSchedule, AcquireLease,
-                 RenewLease, ReleaseLease, CheckLease, CheckAttempt, TellLifecycle,
-                 RefuseCheckpoint, KeepCheckpoint, NoteSecrets, StoreHealth, SelfCheckResult,
-                 ForgetRun, DeleteWorker, NoteFindings, Tick>;
+                 PauseQueue, ApplyDag, DeleteDag, PauseSchedule, TriggerSchedule, SetLimit,
+                 DeleteLimit, AcquireLease, RenewLease, ReleaseLease, CheckLease, CheckAttempt,
+                 TellLifecycle, RefuseCheckpoint, KeepCheckpoint, NoteSecrets, StoreHealth,
+                 SelfCheckResult, ForgetRun, DeleteWorker, NoteFindings, Tick>;
 
 }  // namespace vortex::core

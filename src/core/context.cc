@@ -36,6 +36,13 @@ void Context::touch(ScheduleIx ix) {
   schedules_.push_back(ix);
 }
 
+void Context::touch(LimitIx ix) {
+  Limit& limit = state.limits[ix];
+  if (limit.dirty) return;
+  limit.dirty = true;
+  limits_.push_back(ix);
+}
+
 void Context::touch(const MachineId& id) {
   Machine& m = state.machines[id];
   if (m.dirty) return;
@@ -168,6 +175,12 @@ void Context::write_rows() {
   for (const ScheduleIx ix : schedules_) {
     schedule(ix).dirty = false;
     fx.rows.schedules.push_back(static_cast<const ScheduleRow&>(schedule(ix)));
+  }
+  for (const LimitIx ix : limits_) {
+    // One that was deleted in this step has said so already.
+    Limit& limit = state.limits[ix];
+    limit.dirty = false;
+    if (limit.is_set) fx.rows.limits.push_back(static_cast<const LimitRow&>(limit));
   }
   for (const MachineId& id : machines_) {
     Machine& m = state.machines[id];

@@ -46,6 +46,7 @@ class Context {
   void touch(RunIx ix);
   void touch(WorkerIx ix);
   void touch(ScheduleIx ix);
+  void touch(LimitIx ix);
   void touch(const MachineId& id);
   // What was touched in this step and is now forgotten must not be written.
   void forget_row(WorkerIx ix);
@@ -87,6 +88,7 @@ class Context {
   std::map<std::pair<ClassIx, WorkerIx>, bool> others_fit;
   std::optional<ProcessEnd> process_end;  // how the process ended that this step is about
   bool restoring = false;  // a run is rebuilt from its rows: what follows from them was told before
+  bool reclaiming = false;        // a worker is lost, and its tasks are taken back
   bool may_make_runs = true;      // schedules may
   bool fleet_shrank = false;      // a worker left, or will take no more work
   std::vector<WorkerIx> calling;  // workers with a call to answer or something new to be told
@@ -103,6 +105,7 @@ class Context {
   std::vector<RunIx> runs_;
   std::vector<WorkerIx> workers_;
   std::vector<ScheduleIx> schedules_;
+  std::vector<LimitIx> limits_;
   std::vector<MachineId> machines_;
   bool counters_dirty_ = false;
 };

@@ -43,6 +43,7 @@ enum class RefusalKind : std::uint8_t {
   kNotAllowed,     // the approval is not for this role to answer
   kTooManySignals,
   kUnknownSchedule,
+  kUnknownLimit,
 };
 
 struct Refusal {

@@ -172,7 +172,9 @@ std::string_view to_text(WaitReason reason) {
                                          "waits_for_signal",
                                          "waits_for_approval",
                                          "others_open",
-                                         "waits_for_turn"};
+                                         "waits_for_turn",
+                                         "limit_full",
+                                         "no_such_limit"};
   return kTexts[static_cast<std::size_t>(reason)];
 }
 
@@ -232,7 +234,9 @@ std::vector<Standstill> standstills_of_queues(Context& cx) {
     const TaskClass& cls = cx.state.ready[ix];
     if (cls.users == 0 || cls.ready == 0) continue;
     if (++looked > kClassesLookedAt || out.size() == kStandstillsMax) break;
-    if (!cx.state.ready[cls.queue].paused && has_way_on(cx, ix)) continue;
+    const auto is_unset = [&](LimitIx limit) { return !cx.state.limits[limit].is_set; };
+    const bool is_lost = std::ranges::any_of(cls.limits, is_unset);
+    if (!is_lost && !cx.state.ready[cls.queue].paused && has_way_on(cx, ix)) continue;
     add_standstill(cx, cls.lists.front().tasks.head, cls.ready, out);
   }
   return out;
@@ -268,6 +272,7 @@ std::vector<OpenApproval> open_approvals(const State& state, std::size_t most) {
 namespace {
 
 void count_ready(const State& state, const TaskClass& cls, QueueDepth& depth) {
+  if (cls.blocked) return;  // no more workers would help
   depth.ready += cls.ready;
   for (const PriorityList& list : cls.lists) {
     if (!list.tasks.head.valid()) continue;

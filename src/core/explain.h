@@ -45,6 +45,8 @@ enum class WaitReason : std::uint8_t {
   kWaitsForApproval,
   kOthersOpen,    // in `finally`: the other tasks have not ended
   kWaitsForTurn,  // its run does: others of its group go on
+  kLimitFull,     // a named limit has no slot or no rate left
+  kNoSuchLimit,   // nobody has set the limit that it names
 };
 
 // One of the things that keep a task from running.
@@ -99,6 +101,19 @@ struct OpenApproval {
 };
 // By run and task; at most so many.
 std::vector<OpenApproval> open_approvals(const State& state, std::size_t most);
+
+// A limit and who holds it.
+struct LimitInfo {
+  LimitRow row;
+  bool is_set = false;          // false: tasks name it, and nobody has set it
+  std::uint32_t held = 0;       // tasks on workers
+  std::uint64_t waiting = 0;    // tasks that are ready and not on workers
+  std::uint64_t lately = 0;     // started within the window of its rate
+  std::vector<TaskId> holders;  // at most kLimitHoldersMax
+};
+inline constexpr std::size_t kLimitHoldersMax = 20;
+// By name; those that tasks name and nobody has set included.
+std::vector<LimitInfo> limit_infos(const State& state, Instant now);
 
 // How much waits in each queue and how much of it is on workers, from memory: no scan over tasks.
 // Costs one look per class of requirements and per held task; changes nothing.

@@ -354,6 +354,7 @@ State load(const Policy& policy, Term term, Instant now, std::uint64_t seed,
       state.dead_letters[row.attempt.task] = {row.attempt.epoch, row.reason, row.at, row.message};
     }
   }
+  for (const LimitRow& row : image.limits) restore_limit(cx, row);
   for (const DamagedRow& row : image.damaged) note_damage(cx, row);
   for (const ScheduleRow& row : image.schedules) restore_schedule(cx, row);
   begin_totals(cx, image);

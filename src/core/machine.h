@@ -16,6 +16,7 @@
 
 #include "core/command.h"
 #include "core/context.h"
+#include "core/dag/limits.h"
 #include "core/transitions.h"
 #include "model/states.h"
 #include "model/sync.h"
@@ -26,29 +27,6 @@ namespace vortex::core {
 
 void on_submit(Context& cx, const SubmitRun& command);
 void on_forget_run(Context& cx, const ForgetRun& command);
-
-// Concurrency of runs: those of a group that is full wait for their turn, in order of age.
-//
-// Who goes on follows from the rows of the runs. A run that has not had its turn has started
-// nothing; when it is ended before, nothing of it ever starts, its `finally` included.
-
-// Finds the key of its group. Not empty: why it has none, for people.
-std::string set_group(RunRequest& request, const DagPlan& plan);
-// A new run, whose tasks have been made: starts it, lets it wait or ends it.
-void begin_or_wait(Context& cx, RunIx run);
-// Its turn has come: looks at its first nodes, and its time begins.
-void begin_run(Context& cx, RunIx run);
-// The run has ended.
-void leave_group(Context& cx, const Run& run);
-// Cancels a run that waits for its turn; false: it does not.
-bool end_if_unbegun(Context& cx, RunIx run);
-// Lets those begin whose turn has come; false: nobody.
-bool give_turns(Context& cx);
-void restore_group(Context& cx, const Run& run);
-// Why a run that has ended cannot go on now; empty: it can.
-std::string why_group_is_full(const State& state, const RunRow& row);
-// What the groups do not have right of the runs in memory.
-std::vector<std::string> wrong_groups(const State& state);
 
 constexpr std::size_t kKeyBytesMax = 256;  // of an idempotency key
 // A new run with its first tasks. Its key is not known yet, and it fits into the quotas.

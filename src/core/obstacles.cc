@@ -449,6 +449,10 @@ Explanation why_queued(Context& cx, const Task& task, const Queued& queued) {
   const Fleet fleet = look_at_all(cx, cls);
   Obstacles found;
   add_pauses(run, cx.state.ready[cx.state.ready[cls].queue], found);
+  for (const LimitIx limit : cx.state.ready[cls].limits) {
+    auto one = obstacle_of(cx.state, limit, task, cx.now);
+    if (one) found.add(std::move(one->obstacle), std::move(one->moves_when), one->until);
+  }
   add_fleet(cx, fleet, need, found);
   if (queued.place == Queued::Place::kNowhere) {
     found.add({WaitReason::kBackoff, false, "waits for the delay before its next try", {}},

@@ -17,6 +17,15 @@ Explanation why_queued(Context& cx, const Task& task, const Queued& queued);
 // Of any task of a run that waits for its turn.
 Explanation why_no_turn(const State& state, const Run& run);
 
+// What a limit has to do with a queued task that names it; unset: it lets the task through.
+struct LimitObstacle {
+  Obstacle obstacle;
+  std::string moves_when;
+  std::optional<Instant> until;
+};
+std::optional<LimitObstacle> obstacle_of(const State& state, LimitIx ix, const Task& task,
+                                         Instant now);
+
 // Some worker runs tasks of this class now or will after those that it holds.
 bool has_way_on(Context& cx, ClassIx cls);
 

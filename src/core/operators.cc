@@ -95,6 +95,10 @@ void on_cancel_task(Context& cx, const CancelTask& command) {
   if (command.task.index >= run.tasks.size() || !run.tasks[command.task.index].valid()) {
     return cx.refuse(command.request, RefusalKind::kUnknownTask);
   }
+  if (run.waits_for_turn) {
+    return cx.refuse(command.request, RefusalKind::kWrongState,
+                     to_text(run.id) + " waits for its turn; cancel the run as a whole, or wait");
+  }
   const TaskIx ix = run.tasks[command.task.index];
   if (is_final(cx.task(ix).state())) return cx.refuse(command.request, RefusalKind::kWrongState);
   // A single waiting task ends here; its node is then done and what needs it is decided on.

@@ -110,6 +110,8 @@ void on_queued_timer(Context& cx, TaskIx ix) {
     return place_task(cx, ix, task.counters.failures > 0 ? Turn::kBehind : Turn::kInFront);
   }
   const bool pinned = !cx.spec_of(task).requirements.worker.empty();
+  // While a limit is full no worker could have it, so the time it waits for one does not pass.
+  if (pinned && cx.state.ready[cx.node_of(task).cls].blocked) queued.waiting_since = cx.judged;
   if (pinned && cx.judged >= queued.waiting_since + cx.state.policy.worker_queue_ttl) {
     const std::string& worker = cx.spec_of(task).requirements.worker.text;
     REACHED("core: task expired while it waited for one worker");

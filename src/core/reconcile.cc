@@ -28,6 +28,7 @@ class Check {
 
   void lists() {
     for (std::string& what : wrong_groups(state_)) findings_.push_back({std::move(what)});
+    for (std::string& what : wrong_limits(state_)) findings_.push_back({std::move(what)});
     check_ready_lists();
     check_idle_offers();
   }

@@ -48,6 +48,7 @@ void take_back(Context& cx, WorkerIx ix, RecoveryId recovery, Evidence evidence,
                const std::vector<TaskIx>& tasks) {
   const Duration spread = spread_for(cx.state.policy, tasks.size());
   const bool blame = blames(cx, evidence);
+  cx.reclaiming = true;
   for (const TaskIx t : tasks) {
     const Task& task = cx.task(t);
     if (!planted(PlantedBug::kLostLedgerRow) || task.index % 2 == 0) {
@@ -64,6 +65,7 @@ void take_back(Context& cx, WorkerIx ix, RecoveryId recovery, Evidence evidence,
     end.spread = spread;
     end_attempt(cx, t, end);
   }
+  cx.reclaiming = false;
 }
 
 RecoveryId write_recovery(Context& cx, WorkerIx ix, Evidence evidence, std::size_t tasks) {

@@ -55,6 +55,8 @@ void fire(Context& cx, TimerKey key) {
       return on_run_timer(cx, {key.index});
     case TimerKind::kLease:
       return on_lease_timer(cx, {key.index});
+    case TimerKind::kLimit:
+      return on_limit_timer(cx, {key.index});
     case TimerKind::kSchedule:
       return on_schedule_timer(cx, {key.index});
     case TimerKind::kProbation:
@@ -97,6 +99,8 @@ class Handle {
   void operator()(const DeleteDag& c) const { on_delete_dag(cx_, c); }
   void operator()(const PauseSchedule& c) const { on_pause_schedule(cx_, c); }
   void operator()(const TriggerSchedule& c) const { on_trigger_schedule(cx_, c); }
+  void operator()(const SetLimit& c) const { on_set_limit(cx_, c); }
+  void operator()(const DeleteLimit& c) const { on_delete_limit(cx_, c); }
   void operator()(const AcquireLease& c) const { on_acquire_lease(cx_, c); }
   void operator()(const RenewLease& c) const { on_renew_lease(cx_, c); }
   void operator()(const ReleaseLease& c) const { on_release_lease(cx_, c); }
@@ -150,6 +154,7 @@ Effects step(State& state, const Command& command, Instant now) {
   if (was_away) {
     REACHED("core: own absence noticed");
     refresh_schedule_timers(cx);
+    refresh_limits(cx);
   }
   const bool was_idle = state.bulk.empty();
   std::visit(Handle(cx), command);

@@ -118,7 +118,7 @@ void close_run(State& state, RunIx ix) {
   unbook_run(state, run);
   // The slots are freed in slices (core/machine.h): a run of a million would make this step long.
   state.leftover.insert(state.leftover.end(), run.tasks.begin(), run.tasks.end());
-  for (const NodeRun& node : run.nodes) state.ready.drop_class(node.cls);
+  for (const NodeRun& node : run.nodes) drop_class(state, node.cls);
   if (run.in_bulk) std::erase(state.bulk, ix);
   state.runs.remove(ix);
 }
@@ -162,7 +162,7 @@ RunIx open_run(State& state, RunId id, PlanPtr plan) {
   run.nodes_open = static_cast<std::uint32_t>(run.nodes.size());
   run.ordinary_open = run.nodes_open - static_cast<std::uint32_t>(run.plan->finally.size());
   for (std::uint32_t node = 0; node < run.nodes.size(); ++node) {
-    run.nodes[node].cls = state.ready.use_class(run.plan->node_spec(node).requirements);
+    run.nodes[node].cls = use_class(state, run.plan->node_spec(node));
     ++run.level_open[run.plan->nodes[node].level];
   }
   return ix;

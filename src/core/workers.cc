@@ -182,6 +182,7 @@ void take_slot(Context& cx, TaskIx ix, WorkerIx worker_ix) {
   adjust(worker.used, cx.spec_of(task).requirements.resources, 1);
   worker.last_grant = cx.state.next_grant++;
   ++cx.run_of(task).held;
+  hold_limits(cx, cx.node_of(task).cls);
   refresh_activity(cx, worker_ix);
 }
 
@@ -193,6 +194,7 @@ void release_slot(Context& cx, TaskIx ix) {
   cx.state.tasks.unlink(worker.held, ix);
   adjust(worker.used, cx.spec_of(task).requirements.resources, -1);
   --cx.run_of(task).held;
+  free_limits(cx, cx.node_of(task).cls);
   leave_play(cx, task.run, task.node);
   refresh_activity(cx, worker_ix);
   update_offer(cx, worker_ix);

@@ -87,6 +87,11 @@ void Batch::add_rows(RowBatch&& rows) {
   append(to.journals, rows.journals);
   append(to.signals, rows.signals);
   append(to.schedules, rows.schedules);
+  // Few, and written with every grant that they count: the newest row of each is enough.
+  for (LimitRow& row : rows.limits) {
+    std::erase_if(to.limits, [&row](const LimitRow& older) { return older.name == row.name; });
+    to.limits.push_back(std::move(row));
+  }
   if (rows.counters) to.counters = rows.counters;
 }
 
@@ -125,11 +130,12 @@ std::size_t Batch::rows() const {
   return r.runs.size() + r.tasks.size() + r.task_data.size() + r.attempts.size() +
          r.workers.size() + r.machines.size() + r.recoveries.size() + r.recovery_items.size() +
          r.dead_letters.size() + r.leases.size() + r.queues.size() + r.journals.size() +
-         r.signals.size() + r.schedules.size() + r.workers_gone.size() + r.machines_gone.size() +
-         r.leases_gone.size() + commit_.logs.size() + commit_.pieces.size() +
-         commit_.tokens.size() + commit_.webhooks.size() + commit_.webhook_steps.size() +
-         commit_.dags.size() + commit_.webhook_seals.size() + commit_.secrets.size() +
-         commit_.rewraps.size() + commit_.audit.size() + commit_.expired.size();
+         r.signals.size() + r.schedules.size() + r.limits.size() + r.workers_gone.size() +
+         r.machines_gone.size() + r.leases_gone.size() + commit_.logs.size() +
+         commit_.pieces.size() + commit_.tokens.size() + commit_.webhooks.size() +
+         commit_.webhook_steps.size() + commit_.dags.size() + commit_.webhook_seals.size() +
+         commit_.secrets.size() + commit_.rewraps.size() + commit_.audit.size() +
+         commit_.expired.size();
 }
 
 const Commit& Batch::seal(Term term, Instant now) {

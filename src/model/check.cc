@@ -421,7 +421,7 @@ Complaint complain_of_values(const NodeSpec& node) {
   for (const auto check :
        {complain_of_wait, complain_of_schedule, complain_of_requirements, complain_of_resources,
         complain_of_retry, complain_of_map, complain_of_node_command, complain_of_inputs,
-        complain_of_outputs, complain_of_secrets}) {
+        complain_of_outputs, complain_of_secrets, complain_of_limits}) {
     if (auto complaint = check(node)) return complaint;
   }
   return std::nullopt;
@@ -542,6 +542,7 @@ Fault find_too_many_tasks(const DagSpec& spec, const DagLimits& limits) {
 void sort_names(DagSpec& spec) {
   for (NodeSpec& node : spec.nodes) {
     std::sort(node.requirements.labels.begin(), node.requirements.labels.end());
+    std::sort(node.limits.begin(), node.limits.end());
     std::sort(node.requirements.resources.named.begin(), node.requirements.resources.named.end());
   }
 }

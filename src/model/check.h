@@ -110,6 +110,9 @@ inline constexpr std::size_t kSignalsBytesMax = 1024 * 1024;  // payloads of all
 inline constexpr std::size_t kIdempotencyKeyBytesMax = 256;
 inline constexpr std::size_t kCommentBytesMax = 1'000;  // of an answer
 Complaint complain_of_wait(const NodeSpec& node);
+inline constexpr std::size_t kLimitsOfTaskMax = 8;
+inline constexpr std::uint32_t kSlotsOfLimitMax = 1'000'000;
+Complaint complain_of_limits(const NodeSpec& node);
 // About one param by itself; whether its default has its type is the codec's question.
 Complaint complain_of_param(const ParamSpec& param);
 

@@ -16,8 +16,12 @@ namespace vortex {
 namespace {
 
 DagError bad_concurrency(std::string_view member, std::string detail, std::string help) {
-  return {DagError::Kind::kBadValue,            "", std::move(detail),
-          {"concurrency", std::string(member)}, 0,  std::move(help)};
+  return {DagError::Kind::kBadValue,
+          "",
+          std::move(detail),
+          {"concurrency", std::string(member)},
+          0,
+          std::move(help)};
 }
 
 DagError bad_key(const TemplateFault& fault) {
@@ -29,8 +33,7 @@ DagError bad_key(const TemplateFault& fault) {
 std::optional<DagError> find_bad_path(const DagSpec& spec, const Path& path) {
   if (path.root == PathRoot::kDagName) return std::nullopt;
   if (path.root != PathRoot::kParam) {
-    return bad_key({path.offset,
-                    fmt::format("{} is not known when a run is submitted", path.shown),
+    return bad_key({path.offset, fmt::format("{} is not known when a run is submitted", path.shown),
                     "the key of a DAG is made of params, such as ${{ params.customer }}"});
   }
   if (spec.params.empty()) return std::nullopt;
@@ -56,14 +59,27 @@ std::optional<DagError> find_bad_path(const DagSpec& spec, const Path& path) {
 
 }  // namespace
 
+Complaint complain_of_limits(const NodeSpec& node) {
+  if (node.limits.empty()) return std::nullopt;
+  if (node.wait) return "a task that waits holds no limits, because no worker runs it";
+  if (node.limits.size() > kLimitsOfTaskMax) {
+    return fmt::format("{} limits are too many; at most {} are allowed", node.limits.size(),
+                       kLimitsOfTaskMax);
+  }
+  for (const std::string& name : node.limits) {
+    if (auto complaint = complain_of_name("limit", name)) return complaint;
+  }
+  return complain_of_twice("limit", {node.limits.begin(), node.limits.end()});
+}
+
 std::optional<DagError> find_bad_concurrency(const DagSpec& spec) {
   if (!spec.concurrency) return std::nullopt;
   const ConcurrencySpec& concurrency = *spec.concurrency;
   if (concurrency.limit == 0 || concurrency.limit > kGroupLimitMax) {
-    return bad_concurrency("limit",
-                           fmt::format("limit is {}; it must be between 1 and {}",
-                                       concurrency.limit, kGroupLimitMax),
-                           "");
+    return bad_concurrency(
+        "limit",
+        fmt::format("limit is {}; it must be between 1 and {}", concurrency.limit, kGroupLimitMax),
+        "");
   }
   const auto key = parse_template(concurrency.key);
   if (!key) return bad_key(key.error());

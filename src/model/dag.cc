@@ -70,6 +70,7 @@ constexpr std::uint64_t kWaitFollows = 0xFFFF'FFFF'0000'000A;
 constexpr std::uint64_t kFinallyFollows = 0xFFFF'FFFF'0000'000B;
 constexpr std::uint64_t kFinallyTimeoutFollows = 0xFFFF'FFFF'0000'000C;
 constexpr std::uint64_t kConcurrencyFollows = 0xFFFF'FFFF'0000'0020;
+constexpr std::uint64_t kLimitsFollow = 0xFFFF'FFFF'0000'0021;
 
 class SpecHasher {
  public:
@@ -148,7 +149,7 @@ class SpecHasher {
   void add(const NodeSpec& node) {
     const auto& [name, needs, trigger, retry, requirements, priority, exclusive, execution_timeout,
                  scheduled_timeout, stale_after, stale_counts, map, command, outputs, secrets,
-                 condition, continue_on_error, inputs, wait, finally] = node;
+                 condition, continue_on_error, inputs, wait, limits, finally] = node;
     all(name, needs, trigger, retry, requirements, priority, exclusive, execution_timeout,
         scheduled_timeout, stale_after, map, command, outputs);
     if (stale_counts != StaleCounts{}) {  // younger than the first digests
@@ -159,6 +160,7 @@ class SpecHasher {
     if (continue_on_error) add(kContinueFollows);
     if (!inputs.empty()) all(kInputsFollow, inputs);
     if (wait) all(kWaitFollows, *wait);
+    if (!limits.empty()) all(kLimitsFollow, limits);
     if (finally) add(kFinallyFollows);
   }
   void add(const WrittenTime& time) { add(time.text); }

@@ -163,8 +163,9 @@ struct NodeSpec {
   bool continue_on_error = false;  // its failure counts as a success for the run and what needs it
   // Expressions, each one path to outputs: given to the task as a file, $VORTEX_INPUTS.
   std::vector<std::string> inputs = {};
-  std::optional<WaitSpec> wait = {};  // set: it has no command and no worker
-  bool finally = false;               // it runs when all others have ended, however they did
+  std::optional<WaitSpec> wait = {};     // set: it has no command and no worker
+  std::vector<std::string> limits = {};  // named limits that it holds while it is on a worker
+  bool finally = false;                  // it runs when all others have ended, however they did
 };
 
 enum class ParamType : std::uint8_t { kString, kNumber, kBoolean, kList, kObject };

@@ -95,6 +95,7 @@ enum class EventKind : std::uint8_t {
   kRunWaits,
   kRunBegan,
   kRunSkipped,
+  kLimitChanged,
 };
 template <>
 inline constexpr auto kWords<EventKind> = words<EventKind>({
@@ -175,6 +176,7 @@ inline constexpr auto kWords<EventKind> = words<EventKind>({
     {EventKind::kRunWaits, "run_waits"},
     {EventKind::kRunBegan, "run_began"},
     {EventKind::kRunSkipped, "run_skipped"},
+    {EventKind::kLimitChanged, "limit_changed"},
 });
 
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };

@@ -95,8 +95,8 @@ std::expected<std::string, std::string> evaluate_key(
     out += key.texts[i + 1];
   }
   if (out.size() > kGroupKeyBytesMax) {
-    return std::unexpected(fmt::format("has {} bytes; at most {} are allowed", out.size(),
-                                       kGroupKeyBytesMax));
+    return std::unexpected(
+        fmt::format("has {} bytes; at most {} are allowed", out.size(), kGroupKeyBytesMax));
   }
   if (auto complaint = complain_of_line("key", out, {0, kGroupKeyBytesMax})) {
     return std::unexpected(fmt::format("must be one line of text: {}", *complaint));

@@ -56,14 +56,15 @@ inline constexpr auto kTable<RunRow> = table<RunRow>(
         .nullable()
         .once(),
     field<&RunRow::request, &RunRequest::group>(
-        "group_key", "key of its group, where its DAG limits how many runs go on at once; null: "
-                     "none")
+        "group_key",
+        "key of its group, where its DAG limits how many runs go on at once; null: "
+        "none")
         .named("group")
         .stored(As::kNullIfEmpty)
         .nullable()
         .once(),
-    field<&RunRow::waits_for_turn>(
-        "waits_for_turn", "it has not begun, because its group is or was full"),
+    field<&RunRow::waits_for_turn>("waits_for_turn",
+                                   "it has not begun, because its group is or was full"),
     field<&RunRow::reason>("reason", "why it was ended because of other runs; null: it was not")
         .stored(As::kNullIfEmpty)
         .nullable(),
@@ -332,6 +333,20 @@ inline constexpr auto kTable<QueueRow> =
     table<QueueRow>("queues",  //
                     field<&QueueRow::name>("name", "name of the queue").key(),
                     field<&QueueRow::paused>("paused", "no tasks are assigned from it"));
+
+template <>
+inline constexpr auto kTable<LimitRow> = table<LimitRow>(
+    "limits",  //
+    kept<&LimitRow::name>("name", "name of the limit").key(),
+    kept<&LimitRow::slots>("slots", "how many tasks may hold it at once; 0: any number"),
+    kept<&LimitRow::rate>("rate", "how many may be started in each window; 0: any number"),
+    kept<&LimitRow::window>("window_us", "length of the window; NULL: there is no rate"),
+    kept<&LimitRow::newest>("newest_us", "when the newest slice of the window began")
+        .stored(As::kMicros),
+    kept<&LimitRow::granted>("granted", "tasks started in each slice, the newest first"),
+    kept<&LimitRow::set_at>("set_us", "when it was set last").stored(As::kMicrosAlways),
+    kept<&LimitRow::set_by>("set_by", "name of the token that set it; null: none was needed")
+        .stored(As::kNullIfEmpty));
 
 template <>
 inline constexpr auto kTable<JournalRow> = table<JournalRow>(

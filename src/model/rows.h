@@ -207,6 +207,20 @@ struct ScheduleRow {  // key: dag
   bool removed = false;         // the row is removed
 };
 
+// A named limit: how many tasks that name it may be on workers at once, how many may be started in
+// any window of time, or both.
+struct LimitRow {  // key: name
+  std::string name;
+  std::uint32_t slots = 0;                  // 0: any number
+  std::uint32_t rate = 0;                   // so many in each window; 0: any number
+  std::optional<Duration> window = {};      // of the rate; unset: there is none
+  Instant newest = kNever;                  // when the newest slice of the window began
+  std::vector<std::uint32_t> granted = {};  // in each slice, the newest first
+  Instant set_at = {};
+  std::string set_by = {};  // name of the token; empty: none was needed
+  bool removed = false;     // the row is removed
+};
+
 // A controller that was there lately, leading or not.
 struct ControllerRow {  // key: id
   ControllerId id;
@@ -247,6 +261,7 @@ struct RowBatch {
   std::vector<JournalRow> journals = {};
   std::vector<SignalRow> signals = {};
   std::vector<ScheduleRow> schedules = {};
+  std::vector<LimitRow> limits = {};
   std::optional<CounterRow> counters;
   // Forgotten: deleted before the rows above are written, so one that comes back is there again.
   std::vector<WorkerId> workers_gone;
@@ -293,6 +308,7 @@ struct StoreImage {
   std::vector<QueueRow> queues;
   std::vector<JournalRow> journals = {};
   std::vector<ScheduleRow> schedules = {};
+  std::vector<LimitRow> limits = {};
   std::vector<KeyRow> keys;                 // of finished runs too
   std::vector<DeadLetterRow> dead_letters;  // open ones
   std::vector<DamagedRow> damaged;

@@ -46,6 +46,7 @@ const std::vector<CopyTable>& copy_tables() {
       {"queues", {"name"}},
       {"supervisor_journals", {"supervisor"}},
       {"schedules", {"dag"}},
+      {"limits", {"name"}},
       {"events", {"first_seq"}},
       {"log_heads", {"task_key", "epoch"}},
       {"log_chunks", {"chunk"}},

@@ -92,8 +92,8 @@ const TableColumns& columns_of(std::string_view table) {
   static const std::vector<TableColumns> all =
       columns_of_all<RunRow, TaskRow, TaskDataRow, AttemptRow, WorkerRow, MachineRow, RecoveryRow,
                      RecoveryItemRow, DeadLetterRow, SignalRow, PartitionLeaseRow, QueueRow,
-                     ControllerRow, JournalRow, ScheduleRow, CounterRow, TokenRow, WebhookRow,
-                     SecretRow, SecretVersionRow, DagRow, AuditRow>();
+                     LimitRow, ControllerRow, JournalRow, ScheduleRow, CounterRow, TokenRow,
+                     WebhookRow, SecretRow, SecretVersionRow, DagRow, AuditRow>();
   for (const TableColumns& columns : all) {
     if (columns.table == table) return columns;
   }

@@ -185,6 +185,11 @@ asio::awaitable<Asked<std::vector<QueueDepth>>> Desk::queues() {
   co_return core::queue_depths(*state);
 }
 
+asio::awaitable<Asked<std::vector<core::LimitInfo>>> Desk::limits() {
+  if (unserved) co_return std::unexpected(*unserved);
+  co_return core::limit_infos(*state, clock);
+}
+
 asio::awaitable<Asked<ReconcileReport>> Desk::reconcile() {
   if (unserved) co_return std::unexpected(*unserved);
   ReconcileReport report;

@@ -55,6 +55,7 @@ class Desk : public Backend {
   boost::asio::awaitable<Asked<core::Explanation>> explain(TaskId task) override;
   boost::asio::awaitable<Asked<Standstills>> standstills(std::optional<RunId> run) override;
   boost::asio::awaitable<Asked<std::vector<QueueDepth>>> queues() override;
+  boost::asio::awaitable<Asked<std::vector<core::LimitInfo>>> limits() override;
   boost::asio::awaitable<Asked<Approvals>> approvals(std::size_t most) override;
   boost::asio::awaitable<Asked<ReconcileReport>> reconcile() override;
   boost::asio::awaitable<store::Result<void>> read(Read read) override;

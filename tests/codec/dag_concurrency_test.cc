@@ -55,9 +55,10 @@ TEST(DagConcurrency, IsReadAndWrittenAsItIs) {
 
 TEST(DagConcurrency, MistakesAreToldWithTheirPlace) {
   const auto of = [](std::string_view value) {
-    return fmt::format("name: d\nparams: {{customer: {{}}, list: {{type: list}}}}\nconcurrency: {}\n"
-                       "tasks: {{a: {{run: [x]}}}}\n",
-                       value);
+    return fmt::format(
+        "name: d\nparams: {{customer: {{}}, list: {{type: list}}}}\nconcurrency: {}\n"
+        "tasks: {{a: {{run: [x]}}}}\n",
+        value);
   };
   const std::vector<Mistake> all{
       {of("{limit: 0}"), 3, 22, "'limit' is 0, so nothing could ever run", "write 1 or more"},
@@ -74,6 +75,31 @@ TEST(DagConcurrency, MistakesAreToldWithTheirPlace) {
       {of("{key: \"${{ json(params.customer) }}\"}"), 3, 21, "json() cannot be used in a key"},
   };
   for (const Mistake& bad : all) expect_mistake(bad);
+}
+
+TEST(DagLimits, AreReadSortedAndComeInsteadOfTheDefaults) {
+  const auto plan = check_dag_file(
+      "name: d\ndefaults: {limits: [api]}\n"
+      "tasks: {a: {run: [x]}, b: {run: [x], limits: [z, db]}, c: {run: [x], limits: []}}\n",
+      Syntax::kYaml, {});
+  ASSERT_TRUE(plan);
+  const DagSpec& spec = (*plan)->spec;
+  EXPECT_EQ(spec.nodes[0].limits, (std::vector<std::string>{"api"}));
+  EXPECT_EQ(spec.nodes[1].limits, (std::vector<std::string>{"db", "z"}));
+  EXPECT_TRUE(spec.nodes[2].limits.empty());
+}
+
+TEST(DagLimits, MistakesAreToldWithTheirPlace) {
+  const auto of = [](std::string_view members) {
+    return fmt::format("name: d\ntasks:\n  a: {{{}}}\n", members);
+  };
+  const std::vector<Mistake> all{
+      {of("run: [x], limits: api"), 3, 25, "must be a list", "write limits: [api]"},
+      {of("run: [x], limits: [\"a b\"]"), 3, 6, "limit"},
+      {of("run: [x], limits: [a, a]"), 3, 6, "limit"},
+  };
+  for (const Mistake& bad : all) expect_mistake(bad);
+  EXPECT_FALSE(check_dag_file(of("wait: {for: 1h}, limits: [a]"), Syntax::kYaml, {}));
 }
 
 }  // namespace

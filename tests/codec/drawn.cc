@@ -340,6 +340,9 @@ DagSpec drawn_dag(Rng& rng) {
     spec.nodes.back().finally = true;
     if (rng.chance(500)) spec.finally_timeout = hours(2);
   }
+  for (NodeSpec& node : spec.nodes) {
+    if (!node.wait && rng.chance(200)) node.limits = {"api", "db"};
+  }
   spec.barrier_levels = rng.chance(500);
   if (rng.chance(300)) {
     ConcurrencySpec& some = spec.concurrency.emplace();

@@ -102,3 +102,21 @@ TEST(Units, MillisecondsAreRoundedUp) {
 
 }  // namespace
 }  // namespace vortex::codec
+
+namespace vortex::codec {
+namespace {
+
+TEST(Rates, AreACountAndAWindow) {
+  const auto rate = parse_rate("100/1m");
+  ASSERT_TRUE(rate);
+  EXPECT_EQ(rate->count, 100U);
+  EXPECT_EQ(rate->window, minutes(1));
+  EXPECT_EQ(rate_text(*rate), "100/1m");
+  for (const std::string_view bad :
+       {"", "100", "/1m", "100/", "0/1m", "-1/1m", "1/soon", "1.5/1s"}) {
+    EXPECT_FALSE(parse_rate(bad)) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace vortex::codec

@@ -144,6 +144,12 @@ TEST_F(Groups, CancellingARunThatWaitsRunsNothingOfIt) {
   EXPECT_EQ(take_and_start(w).task.run, third);
 }
 
+TEST_F(Groups, ASingleTaskOfARunThatWaitsCannotBeCancelled) {
+  submit_for("acme");
+  const RunId second = submit_for("acme");
+  EXPECT_THAT(ask<Refusal>(CancelTask{{}, {second, 0}}).detail, HasSubstr("waits for its turn"));
+}
+
 TEST_F(Groups, TheTimeOfARunBeginsWithItsTurn) {
   Hand& w = join("w", 4);
   DagSpec spec = limited();
@@ -202,8 +208,9 @@ TEST_F(Groups, ExplainNamesTheGroupItsHolderAndThePlaceInLine) {
   const Explanation reason = why(third);
   EXPECT_EQ(reason.reason, WaitReason::kWaitsForTurn);
   ASSERT_THAT(reason.obstacles, SizeIs(1));
-  EXPECT_THAT(reason.obstacles[0].what,
-              HasSubstr("group 'acme' of DAG 'sync' is full: r1 holds it (limit 1); r3 is number 2"));
+  EXPECT_THAT(
+      reason.obstacles[0].what,
+      HasSubstr("group 'acme' of DAG 'sync' is full: r1 holds it (limit 1); r3 is number 2"));
   EXPECT_EQ(reason.obstacles[0].action, "vortex runs show r1");
   EXPECT_THAT(standstills(*state, third, now), SizeIs(1));
 }

@@ -62,6 +62,9 @@ void Mirror::apply(const RowBatch& rows) {
     row.forgotten ? void(journals.erase(row.supervisor)) : void(journals[row.supervisor] = row);
   }
   for (const SignalRow& row : rows.signals) signals[{row.run, row.number}] = row;
+  for (const LimitRow& row : rows.limits) {
+    row.removed ? void(limits.erase(row.name)) : void(limits[row.name] = row);
+  }
   for (const ScheduleRow& row : rows.schedules) {
     row.removed ? void(schedules.erase(row.dag)) : void(schedules[row.dag] = row);
   }
@@ -131,6 +134,7 @@ StoreImage Mirror::image() const {
   for (const auto& [name, row] : queues) image.queues.push_back(row);
   for (const auto& [name, row] : journals) image.journals.push_back(row);
   for (const auto& [dag, row] : schedules) image.schedules.push_back(row);
+  for (const auto& [name, row] : limits) image.limits.push_back(row);
   for (const auto& [attempt, row] : dead_letters) {
     if (row.state == DeadLetterState::kOpen) image.dead_letters.push_back(row);
   }
@@ -142,7 +146,7 @@ bool is_empty(const RowBatch& rows) {
          rows.attempts.empty() && rows.workers.empty() && rows.machines.empty() &&
          rows.recoveries.empty() && rows.recovery_items.empty() && rows.dead_letters.empty() &&
          rows.leases.empty() && rows.queues.empty() && rows.journals.empty() &&
-         rows.signals.empty() && rows.schedules.empty() && !rows.counters &&
+         rows.signals.empty() && rows.schedules.empty() && rows.limits.empty() && !rows.counters &&
          rows.workers_gone.empty() && rows.machines_gone.empty() && rows.leases_gone.empty();
 }
 

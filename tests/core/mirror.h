@@ -37,6 +37,7 @@ class Mirror {
   std::map<std::string, JournalRow> journals;
   std::map<std::pair<RunId, std::uint32_t>, SignalRow> signals;
   std::map<std::string, ScheduleRow> schedules;
+  std::map<std::string, LimitRow> limits;
   CounterRow counters;
 
  private:

@@ -85,7 +85,8 @@ TEST(Event, NamesAreNeverChanged) {
                                                           "slots_missed",
                                                           "run_waits",
                                                           "run_began",
-                                                          "run_skipped"}));
+                                                          "run_skipped",
+                                                          "limit_changed"}));
 }
 
 TEST(Event, NamesAreDistinctAndInSnakeCase) {

@@ -94,6 +94,8 @@ std::map<std::string, Change> node_changes() {
       {"map over a param",
        [](auto&, auto& n) { n.map.emplace().over = MapOver{"${{ params.x }}"}; }},
       {"finally", [](auto&, auto& n) { n.finally = true; }},
+      {"limits", [](auto&, auto& n) { n.limits = {"api"}; }},
+      {"other limits", [](auto&, auto& n) { n.limits = {"db"}; }},
       {"wait", [](auto&, auto& n) { n.wait.emplace().length = hours(1); }},
       {"another wait", [](auto&, auto& n) { n.wait.emplace().length = hours(2); }},
       {"wait for a signal", [](auto&, auto& n) { n.wait.emplace().kind = WaitKind::kSignal; }},

@@ -80,6 +80,7 @@ std::string show(const WorkerRow& row) { return show_record(row); }
 std::string show(const MachineRow& row) { return show_record(row); }
 std::string show(const JournalRow& row) { return show_record(row); }
 std::string show(const QueueRow& row) { return show_record(row); }
+std::string show(const LimitRow& row) { return show_record(row); }
 std::string show(const ControllerRow& row) { return show_record(row); }
 std::string show(const PartitionLeaseRow& row) { return show_record(row); }
 std::string show(const DeadLetterRow& row) { return show_record(row); }
@@ -147,8 +148,8 @@ std::string show(const RunImage& image) {
 
 std::string show(const StoreImage& image) {
   return show(image.counters) + "\n" + show(image.runs) + show(image.workers) +
-         show(image.machines) + show(image.leases) + show(image.queues) + show(image.journals) +
-         show(image.schedules) + show(image.keys) + show(image.dead_letters);
+         show(image.machines) + show(image.leases) + show(image.queues) + show(image.limits) +
+         show(image.journals) + show(image.schedules) + show(image.keys) + show(image.dead_letters);
 }
 
 }  // namespace vortex::store::testing

@@ -21,6 +21,7 @@ std::string show(const JournalRow& row);
 std::string show(const ScheduleRow& row);
 std::string show(const ScheduleView& view);
 std::string show(const QueueRow& row);
+std::string show(const LimitRow& row);
 std::string show(const ControllerRow& row);
 std::string show(const PartitionLeaseRow& row);
 std::string show(const DeadLetterRow& row);

@@ -47,26 +47,13 @@ std::vector<std::string> columns_in_postgres(const Bed& bed, const std::string& 
 TEST(Records, HaveEveryColumnOfTheirTableAndNoOther) {
   Bed bed(Backend::kSqlite);
   const Bed postgres(Backend::kPostgres);
-  for (const std::string table : {"runs",
-                                  "task_instances",
-                                  "task_data",
-                                  "attempts",
-                                  "workers",
-                                  "machines",
-                                  "recovery_log",
-                                  "recovery_items",
-                                  "dead_letters",
-                                  "run_signals",
-                                  "partition_leases",
-                                  "queues",
-                                  "controllers",
-                                  "supervisor_journals",
-                                  "schedules",
-                                  "tokens",
-                                  "webhooks",
-                                  "secrets",
-                                  "secret_versions",
-                                  "dags",
+  for (const std::string table : {"runs",         "task_instances",   "task_data",
+                                  "attempts",     "workers",          "machines",
+                                  "recovery_log", "recovery_items",   "dead_letters",
+                                  "run_signals",  "partition_leases", "queues",
+                                  "limits",       "controllers",      "supervisor_journals",
+                                  "schedules",    "tokens",           "webhooks",
+                                  "secrets",      "secret_versions",  "dags",
                                   "audit_log"}) {
     const std::string insert = with_records("@insert:" + table + "@", kQuestions);
     EXPECT_EQ(names_in(insert), columns_of(bed.path(), table)) << table;

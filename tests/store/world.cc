@@ -298,6 +298,17 @@ void World::change_small(Commit& commit) {
                                    .applied_at = now_,
                                    .applied_by = rng_.chance(500) ? "ann" : "",
                                    .removed = rng_.chance(300)});
+  commit.rows.limits.push_back(
+      {.name = fmt::format("limit-{}", rng_.below(3)),
+       .slots = static_cast<std::uint32_t>(rng_.below(9)),
+       .rate = static_cast<std::uint32_t>(rng_.below(9)),
+       .window = rng_.chance(500) ? std::optional(minutes(1)) : std::nullopt,
+       .newest = rng_.chance(500) ? now_ : kNever,
+       .granted =
+           rng_.chance(500) ? std::vector<std::uint32_t>{3, 0, 1} : std::vector<std::uint32_t>{},
+       .set_at = now_,
+       .set_by = rng_.chance(500) ? "ann" : "",
+       .removed = rng_.chance(300)});
   CounterRow counters;
   counters.next_run = {next_run_};
   for (auto& count : counters.tasks) count = rng_.below(1'000);

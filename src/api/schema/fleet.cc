@@ -22,6 +22,14 @@ constexpr Field kWorkerList[] = {list("workers", "Worker", "by id"), kNextCursor
 
 constexpr Field kMachineList[] = {list("machines", "Machine", "by id")};
 
+constexpr Field kLimitList[] = {list("limits", "Limit", "by name")};
+constexpr Field kLimitRequest[] = {
+    optional(integer("slots", "how many tasks may hold it at once; absent: any number")),
+    optional(text("rate",
+                  "how many tasks may start in any window of that length, such as 100/1m; absent: "
+                  "any number. One of the two is required")),
+};
+
 constexpr Field kQueueList[] = {list("queues", "Queue", "by name")};
 
 constexpr Field kLeaseList[] = {list("leases", "Lease", "by topic and partition"), kNextCursor};
@@ -183,6 +191,9 @@ std::span<const Schema> fleet_schemas() {
       {"MachineList", "All machines.", kMachineList},
       {"Queue", "A queue and its depth.", fields::queue()},
       {"QueueList", "All queues.", kQueueList},
+      {"Limit", "A named limit of tasks and who holds it.", fields::limit()},
+      {"LimitList", "All limits.", kLimitList},
+      {"LimitRequest", "What a limit allows.", kLimitRequest},
       {"QueueState", "Whether a queue is paused.", fields::queue_state()},
       {"Lease", "The right to act for one partition.", fields::lease()},
       {"LeaseGrant", "A lease as returned to its holder, with the time to renew.",

@@ -46,6 +46,7 @@ std::expected<std::string, Failure> dashboard_link(ApiClient& api);
 void add_workers(CommandSpec app, Command& chosen);
 void add_controllers(CommandSpec app, Command& chosen);
 void add_queues(CommandSpec app, Command& chosen);
+void add_limits(CommandSpec app, Command& chosen);
 void add_dlq(CommandSpec app, Command& chosen);
 void add_leases(CommandSpec app, Command& chosen);
 void add_fence(CommandSpec app, Command& chosen);

@@ -241,7 +241,8 @@ void add_waits(Record& record, const object& why, const Look& look) {
     for (const auto& obstacle : list_at(one, "obstacles")) {
       if (!obstacle.is_object()) continue;
       const std::string reason = text_at(obstacle.get_object(), "reason");
-      if (!reason.starts_with("waits_for_")) continue;
+      const bool limits = reason == "no_such_limit" || reason == "limit_full";
+      if (!reason.starts_with("waits_for_") && !limits) continue;
       std::string what = text_at(obstacle.get_object(), "what");
       if (time_at(one, "moves_at")) {
         what += fmt::format("; times out {}", time_cell(one, "moves_at", look).text);

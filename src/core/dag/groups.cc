@@ -17,30 +17,30 @@ namespace {
 
 bool is_limited(const Run& run) { return run.plan->spec.concurrency.has_value(); }
 
-GroupName name_of(const DagPlan& plan, const RunRequest& request) {
+GroupName group_name(const DagPlan& plan, const RunRequest& request) {
   return {plan.spec.name, request.group};
 }
 
-GroupName name_of(const Run& run) {
+GroupName group_name(const Run& run) {
   static const RunRequest none;
-  return name_of(*run.plan, run.request ? *run.request : none);
+  return group_name(*run.plan, run.request ? *run.request : none);
 }
 
-std::string to_text(const GroupName& name) {
+std::string shown_group(const GroupName& name) {
   const std::string dag = "DAG " + in_quotes(name.dag);
   return name.key.empty() ? dag : "group " + in_quotes(name.key) + " of " + dag;
 }
 
 // "r7", "r7 and 3 others"
-std::string holders_text(const RunGroup& group) {
+std::string group_holders(const RunGroup& group) {
   if (group.holding.empty()) return "nobody";
-  const std::string first = vortex::to_text(*group.holding.begin());
+  const std::string first = to_text(*group.holding.begin());
   if (group.holding.size() == 1) return first;
   return first + " and " + count_text(group.holding.size() - 1, "other run");
 }
 
 std::string full_text(const GroupName& name, const RunGroup& group) {
-  return to_text(name) + " is full: " + holders_text(group) +
+  return shown_group(name) + " is full: " + group_holders(group) +
          (group.holding.size() == 1 ? " holds it" : " hold it");
 }
 
@@ -54,7 +54,7 @@ void end_unbegun(Context& cx, RunIx ix, std::string reason) {
   run.ending = RunEnding::kCancelled;
   run.finally_ending = RunEnding::kCancelled;
   run.reason = std::move(reason);
-  cx.state.groups.leave(name_of(run), run.id);
+  cx.state.groups.leave(group_name(run), run.id);
   cx.touch(ix);
   if (run.reason.empty()) {
     cx.event(EventKind::kRunCancelRequested, {.worker = {}, .task = {}, .run = ix},
@@ -68,7 +68,7 @@ void end_unbegun(Context& cx, RunIx ix, std::string reason) {
 
 void give_turn(Context& cx, RunIx ix) {
   Run& run = cx.run(ix);
-  const GroupName name = name_of(run);
+  const GroupName name = group_name(run);
   cx.state.groups.leave(name, run.id);
   cx.state.groups.hold(name, run.id);
   run.waits_for_turn = false;
@@ -83,7 +83,7 @@ void replace_waiting(Context& cx, const GroupName& name, RunId by) {
   const std::vector<RunId> waiting(group->waiting.begin(), group->waiting.end());
   for (const RunId id : waiting) {
     REACHED("core: run that waited for its turn was replaced");
-    end_unbegun(cx, cx.state.runs.find(id), vortex::to_text(by) + " took its place in line");
+    end_unbegun(cx, cx.state.runs.find(id), to_text(by) + " took its place in line");
   }
 }
 
@@ -98,7 +98,7 @@ void cancel_holders(Context& cx, const GroupName& name, RunId by, std::size_t li
   }
   for (std::size_t i = 0; i < staying.size() && staying.size() - i >= limit; ++i) {
     REACHED("core: run was cancelled by a newer one of its group");
-    cx.run(staying[i]).reason = vortex::to_text(by) + " replaced it";
+    cx.run(staying[i]).reason = to_text(by) + " replaced it";
     cancel_run(cx, staying[i]);
   }
 }
@@ -122,7 +122,7 @@ void begin_or_wait(Context& cx, RunIx ix) {
   Run& run = cx.run(ix);
   if (!is_limited(run)) return begin_run(cx, ix);
   const ConcurrencySpec& spec = *run.plan->spec.concurrency;
-  const GroupName name = name_of(run);
+  const GroupName name = group_name(run);
   const RunGroup* group = cx.state.groups.find(name);
   if (has_room(group, spec.limit)) {
     cx.state.groups.hold(name, run.id);
@@ -140,11 +140,11 @@ void begin_or_wait(Context& cx, RunIx ix) {
   cx.touch(ix);
   group = cx.state.groups.find(name);
   cx.event(EventKind::kRunWaits, {.worker = {}, .task = {}, .run = ix},
-           {{"group", name.key}, {"holder", holders_text(*group)}});
+           {{"group", name.key}, {"holder", group_holders(*group)}});
 }
 
 void leave_group(Context& cx, const Run& run) {
-  if (is_limited(run)) cx.state.groups.leave(name_of(run), run.id);
+  if (is_limited(run)) cx.state.groups.leave(group_name(run), run.id);
 }
 
 bool end_if_unbegun(Context& cx, RunIx ix) {
@@ -178,34 +178,34 @@ bool give_turns(Context& cx) {
 void restore_group(Context& cx, const Run& run) {
   if (!is_limited(run)) return;
   if (!run.waits_for_turn) {
-    if (!planted(PlantedBug::kGroupForgottenAtReload)) cx.state.groups.hold(name_of(run), run.id);
+    if (!planted(PlantedBug::kGroupForgottenAtReload))
+      cx.state.groups.hold(group_name(run), run.id);
   } else if (run.ending == RunEnding::kNone) {
-    cx.state.groups.wait(name_of(run), run.id);
+    cx.state.groups.wait(group_name(run), run.id);
   }
 }
 
 std::string why_group_is_full(const State& state, const RunRow& row) {
   const auto& spec = row.plan->spec.concurrency;
   if (!spec || !row.request) return {};
-  const GroupName name = name_of(*row.plan, *row.request);
+  const GroupName name = group_name(*row.plan, *row.request);
   const RunGroup* group = state.groups.find(name);
   if (group == nullptr || group->holding.size() < spec->limit) return {};
   return full_text(name, *group) + "; retry it when that has ended";
 }
 
 Explanation why_no_turn(const State& state, const Run& run) {
-  const GroupName name = name_of(run);
+  const GroupName name = group_name(run);
   const RunGroup* group = state.groups.find(name);
   Explanation out;
   out.reason = WaitReason::kWaitsForTurn;
   out.moves_when = "its run begins, when the runs before it have ended";
   if (group == nullptr) return out;
   const auto place = std::distance(group->waiting.begin(), group->waiting.find(run.id)) + 1;
-  std::string what = full_text(name, *group) + " (limit " + std::to_string(limit_of(run)) +
-                     "); " + vortex::to_text(run.id) + " is number " + std::to_string(place) +
-                     " in line";
+  std::string what = full_text(name, *group) + " (limit " + std::to_string(limit_of(run)) + "); " +
+                     to_text(run.id) + " is number " + std::to_string(place) + " in line";
   std::string action;
-  if (!group->holding.empty()) action = "vortex runs show " + vortex::to_text(*group->holding.begin());
+  if (!group->holding.empty()) action = "vortex runs show " + to_text(*group->holding.begin());
   out.details.push_back(what);
   out.obstacles.push_back({WaitReason::kWaitsForTurn, false, std::move(what), std::move(action)});
   return out;
@@ -216,16 +216,16 @@ std::vector<std::string> wrong_groups(const State& state) {
   for (std::size_t slot = 0; slot < state.runs.slots(); ++slot) {
     const Run* run = state.runs.at_slot(slot);
     if (run == nullptr || !is_limited(*run) || run->state != RunState::kRunning) continue;
-    if (!run->waits_for_turn) there[name_of(*run)].holding.insert(run->id);
+    if (!run->waits_for_turn) there[group_name(*run)].holding.insert(run->id);
     if (run->waits_for_turn && run->ending == RunEnding::kNone) {
-      there[name_of(*run)].waiting.insert(run->id);
+      there[group_name(*run)].waiting.insert(run->id);
     }
   }
   std::vector<std::string> wrong;
   for (const auto& [name, group] : there) {
     const RunGroup* known = state.groups.find(name);
     if (known == nullptr || known->holding != group.holding || known->waiting != group.waiting) {
-      wrong.push_back(to_text(name) + ": its runs are wrong");
+      wrong.push_back(shown_group(name) + ": its runs are wrong");
     }
   }
   if (wrong.empty() && there.size() < state.groups.all().size()) {

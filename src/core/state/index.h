@@ -16,6 +16,7 @@ using WorkerIx = StrongIndex<struct WorkerIxTag>;
 using ClassIx = StrongIndex<struct ClassIxTag>;
 using QueueIx = StrongIndex<struct QueueIxTag>;
 using ProfileIx = StrongIndex<struct ProfileIxTag>;
+using LimitIx = StrongIndex<struct LimitIxTag>;
 using ScheduleIx = StrongIndex<struct ScheduleIxTag>;
 using LeaseIx = StrongIndex<struct LeaseIxTag>;
 

@@ -22,8 +22,9 @@ QueueIx ReadyQueues::queue(const std::string& name) {
   return found->second;
 }
 
-ClassIx ReadyQueues::use_class(const Requirements& requirements) {
-  const auto found = class_by_requirements_.find(requirements);
+ClassIx ReadyQueues::use_class(const Requirements& requirements,
+                               const std::vector<LimitIx>& limits) {
+  const auto found = class_by_requirements_.find({requirements, limits});
   if (found != class_by_requirements_.end()) {
     ++classes_[found->second.value].users;
     return found->second;
@@ -41,9 +42,10 @@ ClassIx ReadyQueues::use_class(const Requirements& requirements) {
   TaskClass& cls = classes_[ix.value];
   cls = TaskClass{};
   cls.requirements = requirements;
+  cls.limits = limits;
   cls.queue = queue(requirements.queue);
   cls.users = 1;
-  class_by_requirements_.emplace(requirements, ix);
+  class_by_requirements_.emplace(std::pair(requirements, limits), ix);
   return ix;
 }
 
@@ -52,15 +54,23 @@ void ReadyQueues::drop_class(ClassIx ix) {
   VX_ASSERT(cls.users > 0);
   if (--cls.users > 0) return;
   VX_ASSERT(cls.ready == 0);
-  class_by_requirements_.erase(cls.requirements);
+  class_by_requirements_.erase({cls.requirements, cls.limits});
   free_classes_.push_back(ix.value);
+}
+
+void ReadyQueues::set_blocked(const TaskTable& tasks, ClassIx ix, bool blocked) {
+  TaskClass& cls = classes_[ix.value];
+  if (cls.blocked == blocked) return;
+  cls.blocked = blocked;
+  refresh_head(tasks, ix);
+  if (!blocked && cls.ready > 0 && !cls.dirty) cls.dirty = true, dirty.push_back(ix);
 }
 
 void ReadyQueues::refresh_head(const TaskTable& tasks, ClassIx ix) {
   TaskClass& cls = classes_[ix.value];
   auto& heads = queues_[cls.queue.value].heads;
   const bool listed = cls.head.cls.valid();
-  if (cls.ready == 0) {
+  if (cls.ready == 0 || cls.blocked) {
     if (listed) heads.erase(cls.head);
     cls.head = {};
     return;
@@ -89,7 +99,7 @@ void ReadyQueues::insert(TaskTable& tasks, ClassIx ix, std::int8_t priority, Tas
   }
   front ? tasks.push_front(at->tasks, task) : tasks.push_back(at->tasks, task);
   ++cls.ready;
-  if (!cls.dirty) cls.dirty = true, dirty.push_back(ix);
+  if (!cls.dirty && !cls.blocked) cls.dirty = true, dirty.push_back(ix);
   if (front || at->tasks.size == 1) refresh_head(tasks, ix);
 }
 

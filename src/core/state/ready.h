@@ -34,6 +34,8 @@ struct PriorityList {
 
 struct TaskClass {
   Requirements requirements;
+  std::vector<LimitIx> limits;  // that its tasks hold while they are on workers
+  bool blocked = false;         // one of them is full: nobody is offered its tasks
   QueueIx queue;
   std::uint32_t users = 0;          // live nodes of this class; none: the slot is reused
   std::vector<PriorityList> lists;  // highest priority first; empty ones are dropped
@@ -74,8 +76,9 @@ struct WorkerProfile {
 class ReadyQueues {
  public:
   QueueIx queue(const std::string& name);
-  ClassIx use_class(const Requirements& requirements);
+  ClassIx use_class(const Requirements& requirements, const std::vector<LimitIx>& limits = {});
   void drop_class(ClassIx cls);
+  void set_blocked(const TaskTable& tasks, ClassIx cls, bool blocked);
 
   void push(TaskTable& tasks, ClassIx cls, std::int8_t priority, TaskIx task);
   // In front of all of its priority: it has waited before.
@@ -106,7 +109,7 @@ class ReadyQueues {
 
   std::vector<TaskClass> classes_;
   std::vector<std::uint32_t> free_classes_;
-  std::map<Requirements, ClassIx> class_by_requirements_;
+  std::map<std::pair<Requirements, std::vector<LimitIx>>, ClassIx> class_by_requirements_;
   std::vector<Queue> queues_;
   std::map<std::string, QueueIx> queue_by_name_;
   std::vector<WorkerProfile> profiles_;

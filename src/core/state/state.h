@@ -14,9 +14,10 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "core/state/index.h"
-#include "core/state/planted.h"
 #include "core/state/groups.h"
+#include "core/state/index.h"
+#include "core/state/limits.h"
+#include "core/state/planted.h"
 #include "core/state/policy.h"
 #include "core/state/ready.h"
 #include "core/state/run.h"
@@ -104,6 +105,7 @@ struct State {
   std::map<std::string, JournalRow> journals;  // of supervisors
   ScheduleTable schedules;
   RunGroups groups;
+  LimitTable limits;
   std::map<TaskId, OpenDeadLetter> dead_letters;  // open ones, of finished runs too
 
   CounterRow counters;

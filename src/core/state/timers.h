@@ -52,8 +52,17 @@ class JudgedClock {
   Instant last_seen_;
 };
 
-enum class TimerKind : std::uint8_t { kTask, kWorker, kRun, kLease, kOwn, kProbation, kSchedule };
-inline constexpr std::size_t kTimerKinds = 7;
+enum class TimerKind : std::uint8_t {
+  kTask,
+  kWorker,
+  kRun,
+  kLease,
+  kOwn,
+  kProbation,
+  kSchedule,
+  kLimit,
+};
+inline constexpr std::size_t kTimerKinds = 8;
 
 // The controller's own duties, as indexes of TimerKind::kOwn.
 enum class OwnTimer : std::uint32_t { kHealthPass, kReconcile, kBrake };

@@ -28,6 +28,8 @@ FleetRows::FleetRows(Session& db, Known& known, Packer& packer)
       dead_letter_(db.prepare("write_dead_letter")),
       lease_(db.prepare("write_lease")),
       queue_(db.prepare("write_queue")),
+      limit_(db.prepare("write_limit")),
+      delete_limit_(db.prepare("delete_limit")),
       journal_(db.prepare("write_journal")),
       delete_journal_(db.prepare("delete_journal")),
       token_(db.prepare("write_token")),
@@ -98,6 +100,9 @@ void FleetRows::write_small(Transaction& tx, const Commit& commit) {
   for (const MachineRow& row : commit.rows.machines) tx.run(bind_row(machine_, row));
   for (const PartitionLeaseRow& row : commit.rows.leases) tx.run(bind_row(lease_, row));
   for (const QueueRow& row : commit.rows.queues) tx.run(bind_row(queue_, row));
+  for (const LimitRow& row : commit.rows.limits) {
+    tx.run(row.removed ? delete_limit_.start().text(row.name) : bind_row(limit_, row));
+  }
   for (const JournalRow& row : commit.rows.journals) {
     tx.run(row.forgotten ? delete_journal_.start().text(row.supervisor) : bind_row(journal_, row));
   }

@@ -36,6 +36,8 @@ class FleetRows {
   Statement& dead_letter_;
   Statement& lease_;
   Statement& queue_;
+  Statement& limit_;
+  Statement& delete_limit_;
   Statement& journal_;
   Statement& delete_journal_;
   Statement& token_;

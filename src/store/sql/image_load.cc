@@ -66,6 +66,7 @@ ImageLoad::ImageLoad(Session& db, Known& known)
       machines_(db.prepare("all_machines")),
       leases_(db.prepare("all_leases")),
       queues_(db.prepare("all_queues")),
+      limits_(db.prepare("all_limits")),
       journals_(db.prepare("all_journals")),
       schedules_(db.prepare("all_schedules")),
       keys_(db.prepare("all_keys")),
@@ -164,6 +165,7 @@ Result<void> ImageLoad::load_rest(StoreImage& image) {
   const auto worker = [](const WorkerRow& row) { return row.info->id.text; };
   const auto machine = [](const MachineRow& row) { return row.id.text; };
   const auto queue = [](const QueueRow& row) { return row.name; };
+  const auto limit = [](const LimitRow& row) { return row.name; };
   const auto journal = [](const JournalRow& row) { return row.supervisor; };
   const auto key = [](const KeyRow& row) { return to_text(row.run); };
   const auto letter = [](const DeadLetterRow& row) { return to_text(row.attempt.task); };
@@ -172,6 +174,7 @@ Result<void> ImageLoad::load_rest(StoreImage& image) {
         load_all(workers_, image.workers, damaged, take_row<WorkerRow>, worker),
         load_all(machines_, image.machines, damaged, take_row<MachineRow>, machine),
         load_all(queues_, image.queues, damaged, take_row<QueueRow>, queue),
+        load_all(limits_, image.limits, damaged, take_row<LimitRow>, limit),
         load_all(journals_, image.journals, damaged, take_row<JournalRow>, journal),
         load_all(keys_, image.keys, damaged, take_key, key),
         load_all(dead_letters_, image.dead_letters, damaged, take_row_of_task<DeadLetterRow>,

@@ -56,6 +56,7 @@ class ImageLoad {
   Statement& machines_;
   Statement& leases_;
   Statement& queues_;
+  Statement& limits_;
   Statement& journals_;
   Statement& schedules_;
   Statement& keys_;

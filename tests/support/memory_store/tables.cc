@@ -264,6 +264,9 @@ void Tables::apply_rest(const Commit& commit) {
   for (const auto& row : rows.dead_letters) dead_letters.insert_or_assign(row.attempt, row);
   for (const auto& row : rows.leases) leases.insert_or_assign(row.partition, row);
   for (const auto& row : rows.queues) queues.insert_or_assign(row.name, row);
+  for (const auto& row : rows.limits) {
+    row.removed ? void(named_limits.erase(row.name)) : void(named_limits[row.name] = row);
+  }
   for (const auto& row : rows.signals) signals.insert_or_assign({row.run, row.number}, row);
   for (const JournalRow& row : rows.journals) {
     row.forgotten ? void(journals.erase(row.supervisor)) : void(journals[row.supervisor] = row);

@@ -95,6 +95,7 @@ class Tables {
   std::map<std::pair<RunId, std::uint32_t>, SignalRow> signals;
   std::map<std::string, JournalRow> journals;
   std::map<std::string, ScheduleRow> schedules;
+  std::map<std::string, LimitRow> named_limits;
   std::map<std::string, TokenRow> tokens;
   std::map<std::string, WebhookRow> webhooks;
   std::map<std::uint64_t, AuditRow> audit;

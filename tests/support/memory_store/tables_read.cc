@@ -86,6 +86,7 @@ StoreImage Tables::image() const {
   for (const auto& [id, row] : machines) image.machines.push_back(row);
   for (const auto& [id, row] : leases) image.leases.push_back(row);
   for (const auto& [id, row] : queues) image.queues.push_back(row);
+  for (const auto& [name, row] : named_limits) image.limits.push_back(row);
   for (const auto& [id, row] : journals) image.journals.push_back(row);
   for (const auto& [dag, row] : schedules) {
     if (row.plan->spec.schedule) image.schedules.push_back(row);

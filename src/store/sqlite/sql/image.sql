@@ -63,6 +63,9 @@ SELECT digest, spec FROM dag_specs;
 -- name: all_journals
 SELECT @columns:supervisor_journals j@ FROM supervisor_journals j ORDER BY j.supervisor;
 
+-- name: all_limits
+SELECT @columns:limits l@ FROM limits l ORDER BY l.name;
+
 -- name: all_schedules
 SELECT @columns:schedules c@, c.digest FROM schedules c ORDER BY c.dag;
 

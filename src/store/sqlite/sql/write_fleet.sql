@@ -34,6 +34,12 @@ DELETE FROM partition_leases WHERE topic = ?1 AND partition_id = ?2;
 -- name: write_queue
 @upsert:queues@;
 
+-- name: write_limit
+@upsert:limits@;
+
+-- name: delete_limit
+DELETE FROM limits WHERE name = ?1;
+
 -- name: write_journal
 @upsert:supervisor_journals@;
 
