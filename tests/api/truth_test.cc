@@ -46,6 +46,10 @@ void walk_system(Client& client) {
   EXPECT_EQ(client.post("/api/session/pass").status, 200);
   EXPECT_EQ(client.erase("/api/session").status, 204);
   EXPECT_EQ(client.post("/api/reconcile").status, 200);
+  client.put("/api/limits/api", R"({"slots":5,"rate":"100/1m"})");
+  client.get("/api/limits");
+  client.get("/api/limits/api");
+  client.erase("/api/limits/api");
   client.post("/api/queues/default/pause");
   client.post("/api/queues/default/resume");
 }

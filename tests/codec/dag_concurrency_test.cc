@@ -13,7 +13,7 @@
 namespace vortex::codec {
 namespace {
 
-struct Mistake {
+struct WrongFile {
   std::string yaml;
   std::uint32_t line;
   std::uint32_t column;
@@ -21,7 +21,7 @@ struct Mistake {
   std::string_view help = "";  // a part of it
 };
 
-void expect_mistake(const Mistake& bad) {
+void expect_wrong(const WrongFile& bad) {
   const auto plan = check_dag_file(bad.yaml, Syntax::kYaml, {});
   ASSERT_FALSE(plan) << bad.yaml;
   std::string all;
@@ -60,7 +60,7 @@ TEST(DagConcurrency, MistakesAreToldWithTheirPlace) {
         "tasks: {{a: {{run: [x]}}}}\n",
         value);
   };
-  const std::vector<Mistake> all{
+  const std::vector<WrongFile> all{
       {of("{limit: 0}"), 3, 22, "'limit' is 0, so nothing could ever run", "write 1 or more"},
       {of("{limit: 1.5}"), 3, 22, "must be a whole number"},
       {of("3"), 3, 14, "must be a map", "write concurrency: {limit: 3}"},
@@ -74,7 +74,7 @@ TEST(DagConcurrency, MistakesAreToldWithTheirPlace) {
        "made of params"},
       {of("{key: \"${{ json(params.customer) }}\"}"), 3, 21, "json() cannot be used in a key"},
   };
-  for (const Mistake& bad : all) expect_mistake(bad);
+  for (const WrongFile& bad : all) expect_wrong(bad);
 }
 
 TEST(DagLimits, AreReadSortedAndComeInsteadOfTheDefaults) {
@@ -93,12 +93,12 @@ TEST(DagLimits, MistakesAreToldWithTheirPlace) {
   const auto of = [](std::string_view members) {
     return fmt::format("name: d\ntasks:\n  a: {{{}}}\n", members);
   };
-  const std::vector<Mistake> all{
+  const std::vector<WrongFile> all{
       {of("run: [x], limits: api"), 3, 25, "must be a list", "write limits: [api]"},
       {of("run: [x], limits: [\"a b\"]"), 3, 6, "limit"},
       {of("run: [x], limits: [a, a]"), 3, 6, "limit"},
   };
-  for (const Mistake& bad : all) expect_mistake(bad);
+  for (const WrongFile& bad : all) expect_wrong(bad);
   EXPECT_FALSE(check_dag_file(of("wait: {for: 1h}, limits: [a]"), Syntax::kYaml, {}));
 }
 
