@@ -421,7 +421,9 @@ TEST_P(StoreTest, PagesOfRunsEndEarlyWhenTheirParamsAreLong) {
     for (std::size_t i = 1; i < runs.size(); ++i) EXPECT_GT(runs[i - 1].id, runs[i].id);
   }
   const auto first = reader->runs({}, {.limit = 100, .cursor = {}}).value();
-  if (GetParam() != Backend::kMemory) EXPECT_LT(first.items.size(), 12U);
+  if (GetParam() != Backend::kMemory) {
+    EXPECT_LT(first.items.size(), 12U);
+  }
 }
 
 TEST_P(StoreTest, BrokenCursorIsABadRequest) {
