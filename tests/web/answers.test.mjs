@@ -1,4 +1,4 @@
-// What people tell runs on the page: answers to approvals and signals, and who may.
+// What people tell the system on the page: answers to approvals, signals, limits, and who may.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Cluster, axe, openBrowser, openPage, until } from './lib.mjs';
@@ -86,4 +86,23 @@ test('who may not answer is not asked to', async () => {
     await page.locator(`[data-approval="${run}-L1-1"]`).waitFor();
     assert.equal(await page.locator('[data-act="Approve"]').count(), 0);
   }
+});
+
+test('a limit that nobody has set is shown, set on the page, and lets its tasks go on', async () => {
+  const run = cluster.submit('vortex: 1\nname: limited\ntasks:\n  fetch: {limits: [api], run: ["true"]}\n');
+  const page = await loggedIn('operator');
+  await page.goto(`${cluster.url}/limits`);
+  const row = page.locator('[data-limit="api"]');
+  await row.getByText('not set: its tasks wait').waitFor();
+  assert.deepEqual(await axe(page), []);
+  await row.locator('[data-act="Set"]').click();
+  const said = page.getByLabel(/Slots, a rate/);
+  await said.fill('no');
+  assert.equal(await page.getByRole('button', { name: 'Set it' }).isDisabled(), true);
+  await said.fill('2, 100/1m');
+  await page.getByText('vortex limits set api --slots 2 --rate 100/1m').waitFor();
+  await page.getByRole('button', { name: 'Set it' }).click();
+  assert.equal(await cluster.ended(run), 'Completed');
+  await row.getByText('100/1m').waitFor();
+  assert.deepEqual(page.wrong, []);
 });

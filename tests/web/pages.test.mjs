@@ -56,7 +56,7 @@ test('V07 the overview shows workers, tasks, re-queues and uptime as the control
 
 test('every page opens, shows its heading and has nothing that axe-core finds', async () => {
   const page = await openPage(browser);
-  const places = ['/', '/runs', `/runs/${runs.hello}`, `/runs/${runs.hello}?tab=time`, `/runs/${runs.hello}?tab=graph`, `/runs/${runs.hello}?tab=grid`, `/runs/${runs.evil}?tab=compare`, `/runs/${runs.evil}?tab=verdicts`, `/runs/${runs.evil}?tab=ledger`, `/runs/${runs.evil}?tab=told`, `/runs/${runs.evil}?tab=events`, `/tasks/${runs.evil}-L0-0`, `/tasks/${runs.evil}-L1-1`, '/workers', '/workers/w-1', '/machines', '/queues', '/leases', '/recoveries', '/dead-letters', '/events', '/dags', '/dags/hello', '/schedules', '/approvals', '/webhooks', '/tokens', '/settings', '/runs/r99/nothing'];
+  const places = ['/', '/runs', `/runs/${runs.hello}`, `/runs/${runs.hello}?tab=time`, `/runs/${runs.hello}?tab=graph`, `/runs/${runs.hello}?tab=grid`, `/runs/${runs.evil}?tab=compare`, `/runs/${runs.evil}?tab=verdicts`, `/runs/${runs.evil}?tab=ledger`, `/runs/${runs.evil}?tab=told`, `/runs/${runs.evil}?tab=events`, `/tasks/${runs.evil}-L0-0`, `/tasks/${runs.evil}-L1-1`, '/workers', '/workers/w-1', '/machines', '/queues', '/limits', '/leases', '/recoveries', '/dead-letters', '/events', '/dags', '/dags/hello', '/schedules', '/approvals', '/webhooks', '/tokens', '/settings', '/runs/r99/nothing'];
   const found = [];
   for (const place of places) {
     await page.emulateMedia({ colorScheme: 'light' });

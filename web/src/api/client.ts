@@ -20,6 +20,7 @@ export type Session = Schemas['Session'];
 export type Queue = Schemas['Queue'];
 export type Schedule = Schemas['Schedule'];
 export type Approval = Schemas['Approval'];
+export type Limit = Schemas['Limit'];
 export type Standstill = Schemas['Standstill'];
 
 export class Failure extends Error {
