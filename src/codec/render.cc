@@ -12,6 +12,7 @@
 #include "codec/json_writer.h"
 #include "codec/sync_json.h"
 #include "model/check.h"
+#include "model/evaluate.h"
 #include "model/expression.h"
 #include "model/ids.h"
 #include "model/rows.h"
@@ -35,7 +36,6 @@ struct Value {
 };
 
 using Kind = Value::Kind;
-using Result = std::expected<Value, std::string>;
 
 Value text_value(std::string_view text) { return {Kind::kText, std::string(text)}; }
 Value missing(std::string why) { return {Kind::kMissing, std::move(why)}; }
@@ -149,101 +149,27 @@ Value root_value(Values& values, const Path& path) {
   VX_ASSERT(false && "a value outside PathRoot");
 }
 
-std::string json_of(const Value& value) {
-  std::string out;
-  if (value.kind == Kind::kText) {
-    JsonWriter(out).text(value.text);
-  } else if (value.kind == Kind::kNode) {
-    append_compact(out, *value.document, value.node);
-  } else {
-    out = value.kind == Kind::kNull ? "null" : value.text;
+// As the evaluation knows it.
+Found found_of(const Value& value) {
+  using To = vortex::Value::Kind;
+  switch (value.kind) {
+    case Kind::kMissing:
+      return {{}, value.text};
+    case Kind::kNull:
+      return {{To::kNull, "null"}};
+    case Kind::kText:
+      return {{To::kText, value.text}};
+    case Kind::kPlain:
+      return {
+          {value.text == "true" || value.text == "false" ? To::kBoolean : To::kNumber, value.text}};
+    case Kind::kNode:
+      break;
   }
+  const bool list = value.document->kind(value.node) == NodeKind::kArray;
+  Found out{{list ? To::kList : To::kObject, {}}};
+  append_compact(out.value.text, *value.document, value.node);
   return out;
 }
-
-std::string plain_text(const Value& value) {
-  return value.kind == Kind::kText ? value.text : json_of(value);
-}
-
-class Evaluator {
- public:
-  explicit Evaluator(Values& values) : values_(values) {}
-
-  // By depth of the expression, which is bounded.
-  Result evaluate(const Expression& expression) {
-    switch (expression.kind) {
-      case Expression::Kind::kText:
-        return text_value(expression.text);
-      case Expression::Kind::kNumber:
-      case Expression::Kind::kBoolean:
-        return Value{Kind::kPlain, expression.text};
-      case Expression::Kind::kNull:
-        return Value{Kind::kNull, {}};
-      case Expression::Kind::kPath:
-        return path_value(expression.path);
-      case Expression::Kind::kDefault:
-        return first_there(expression);
-      case Expression::Kind::kJson:
-        return as_json(expression);
-      case Expression::Kind::kJoin:
-        return joined(expression);
-    }
-    VX_ASSERT(false && "a value outside Expression::Kind");
-  }
-
-  // A value that can be used, or why there is none.
-  Result usable(const Expression& expression) {
-    Result value = evaluate(expression);
-    if (!value) return value;
-    if (value->kind == Kind::kMissing) return std::unexpected(value->text);
-    if (value->kind == Kind::kNull) {
-      return std::unexpected(std::string("the value is null; add a default with ??"));
-    }
-    return value;
-  }
-
- private:
-  Result path_value(const Path& path) {
-    Value value = root_value(values_, path);
-    if (value.kind != Kind::kMissing) value = walk(std::move(value), path.steps);
-    if (value.kind == Kind::kMissing) value.text = fmt::format("{}: {}", path.shown, value.text);
-    return value;
-  }
-
-  Result first_there(const Expression& expression) {
-    Result value = missing("");
-    for (const Expression& part : expression.parts) {
-      value = evaluate(part);
-      if (!value || (value->kind != Kind::kMissing && value->kind != Kind::kNull)) break;
-    }
-    return value;
-  }
-
-  Result as_json(const Expression& expression) {
-    Result value = evaluate(expression.parts.front());
-    if (!value || value->kind == Kind::kMissing) return value;
-    return text_value(json_of(*value));
-  }
-
-  Result joined(const Expression& expression) {
-    Result list = usable(expression.parts[0]);
-    if (!list) return list;
-    if (list->kind != Kind::kNode || list->document->kind(list->node) != NodeKind::kArray) {
-      return std::unexpected(std::string("join expects a list"));
-    }
-    Result between = usable(expression.parts[1]);
-    if (!between) return between;
-    std::string out;
-    bool first = true;
-    list->document->each_item(list->node, [&](NodeIx item) {
-      if (!std::exchange(first, false)) out += plain_text(*between);
-      if (out.size() <= kArgumentBytesMax) out += plain_text(value_at(*list->document, item));
-    });
-    return text_value(out);
-  }
-
-  Values& values_;
-};
 
 }  // namespace
 
@@ -260,20 +186,11 @@ const Document* Values::item() {
 }
 
 std::expected<std::string, std::string> render(const Template& tmpl, Values& values) {
-  std::string out;
-  Evaluator evaluator(values);
-  for (std::size_t i = 0; i < tmpl.texts.size(); ++i) {
-    out += tmpl.texts[i];
-    if (i < tmpl.expressions.size()) {
-      const Result value = evaluator.usable(tmpl.expressions[i]);
-      if (!value) return std::unexpected(value.error());
-      out += plain_text(*value);
-    }
-    if (out.size() > kArgumentBytesMax) {
-      return std::unexpected(fmt::format("the result exceeds {} bytes", kArgumentBytesMax));
-    }
-  }
-  return out;
+  return vortex::render(tmpl, [&values](const Path& path) {
+    Value value = root_value(values, path);
+    if (value.kind != Kind::kMissing) value = walk(std::move(value), path.steps);
+    return found_of(value);
+  });
 }
 
 namespace {

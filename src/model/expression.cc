@@ -166,9 +166,10 @@ std::expected<Expression, TemplateFault> parse_one(std::string_view text, std::s
   return expression;
 }
 
-void collect(const Expression& expression, std::vector<const Path*>& out) {
+template <class Some, class Paths>
+void collect(Some& expression, Paths& out) {
   if (expression.kind == ExpressionKind::kPath) out.push_back(&expression.path);
-  for (const Expression& part : expression.parts) collect(part, out);
+  for (Some& part : expression.parts) collect(part, out);
 }
 
 }  // namespace
@@ -221,6 +222,12 @@ std::expected<Path, TemplateFault> path_of_map(std::string_view text) {
 std::vector<const Path*> references(const Template& tmpl) {
   std::vector<const Path*> out;
   for (const Expression& expression : tmpl.expressions) collect(expression, out);
+  return out;
+}
+
+std::vector<Path*> references(Template& tmpl) {
+  std::vector<Path*> out;
+  for (Expression& expression : tmpl.expressions) collect(expression, out);
   return out;
 }
 

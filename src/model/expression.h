@@ -54,6 +54,7 @@ struct Path {
   std::vector<PathStep> steps;
   std::string shown;       // as it was written
   std::size_t offset = 0;  // in the text
+  std::uint32_t slot = 0;  // for those who keep what it leads to
 };
 
 struct Expression {
@@ -97,5 +98,6 @@ std::expected<Path, TemplateFault> path_of_map(std::string_view text);
 
 // Every path in it, in the order of the text. Valid as long as the template.
 std::vector<const Path*> references(const Template& tmpl);
+std::vector<Path*> references(Template& tmpl);
 
 }  // namespace vortex

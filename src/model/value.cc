@@ -331,7 +331,7 @@ std::expected<std::vector<Value>, std::string> pick_values(std::string_view json
   return values;
 }
 
-std::vector<Value> items_of(const Value& value) {
+std::vector<Value> items_of(const Value& value, std::size_t bytes_max) {
   // At least two bytes each, so there are not many.
   std::vector<Value> out;
   const Steps whole;
@@ -345,7 +345,7 @@ std::vector<Value> items_of(const Value& value) {
       out.push_back({ValueKind::kText, in.quoted()});
       in.expect(':');
     }
-    Value item = Picker(in, only).one();
+    Value item = Picker(in, only, bytes_max).one();
     if (list) out.push_back(std::move(item));
     if (!in.take(',')) break;
   }
@@ -373,6 +373,37 @@ std::string text_of_item(const Value& item) {
 }
 
 }  // namespace
+
+std::string json_quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const std::size_t short_form = std::string_view("\"\\\b\f\n\r\t").find(c);
+    if (short_form != std::string_view::npos) {
+      out += '\\';
+      out += std::string_view("\"\\bfnrt")[short_form];
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+std::string json_of(const Value& value) {
+  if (value.kind == ValueKind::kText) return json_quoted(value.text);
+  std::string out;
+  append_compact(out, value.text);
+  return out;
+}
+
+Value value_of_json(std::string_view json) {
+  const Steps whole;
+  const std::array<const Steps*, 1> only{&whole};
+  JsonTokens in(json);
+  in.next();
+  return Picker(in, only, json.size()).one();
+}
 
 std::expected<std::vector<std::string>, std::string> item_texts(const Value& value,
                                                                 std::size_t items_max) {

@@ -51,7 +51,13 @@ std::expected<std::vector<Value>, std::string> pick_values(std::string_view json
                                                            std::size_t bytes_max = kValueBytesMax);
 
 // The items of a list, or the keys of an object as texts. Precondition: that is its kind.
-std::vector<Value> items_of(const Value& value);
+std::vector<Value> items_of(const Value& value, std::size_t bytes_max = kValueBytesMax);
+
+// The value as compact JSON. Precondition: there is one.
+std::string json_of(const Value& value);
+std::string json_quoted(std::string_view text);
+// The value that this JSON text is. Precondition: JSON.
+Value value_of_json(std::string_view json);
 
 // What a map over this value goes over: a string of a list unescaped, everything else as compact
 // JSON, members of an object as {"key":"...","value":...} in the order of the text. The error
