@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/unseen.h"
+#include "model/children.h"
 #include "model/dag.h"
 
 namespace vortex {
@@ -419,9 +420,9 @@ Complaint read_secret_reference(std::string_view text, SecretUse& out) {
 
 Complaint complain_of_values(const NodeSpec& node) {
   for (const auto check :
-       {complain_of_wait, complain_of_schedule, complain_of_requirements, complain_of_resources,
-        complain_of_retry, complain_of_map, complain_of_node_command, complain_of_inputs,
-        complain_of_outputs, complain_of_secrets, complain_of_limits}) {
+       {complain_of_wait, complain_of_child, complain_of_schedule, complain_of_requirements,
+        complain_of_resources, complain_of_retry, complain_of_map, complain_of_node_command,
+        complain_of_inputs, complain_of_outputs, complain_of_secrets, complain_of_limits}) {
     if (auto complaint = check(node)) return complaint;
   }
   return std::nullopt;
@@ -499,6 +500,27 @@ Fault find_bad_param(const DagSpec& spec) {
   return DagError{Kind::kBadValue, "", *std::move(c), {"params"}};
 }
 
+Fault find_bad_output(const DagSpec& spec) {
+  const auto fault = [](std::string detail, std::vector<std::string> member) {
+    return DagError{Kind::kBadValue, "", std::move(detail), std::move(member)};
+  };
+  if (spec.outputs.size() > kListMax) {
+    return fault(
+        fmt::format("{} outputs are too many; the limit is {}", spec.outputs.size(), kListMax),
+        {"outputs"});
+  }
+  std::vector<std::string_view> names;
+  for (const auto& [name, text] : spec.outputs) {
+    auto c = complain_of_name("output", name);
+    if (!c) c = complain_of_argument("output", text, kArgumentBytesMax);
+    if (c) return fault(*std::move(c), {"outputs", name});
+    names.push_back(name);
+  }
+  auto c = complain_of_twice("output", std::move(names));
+  if (!c) return std::nullopt;
+  return fault(*std::move(c), {"outputs"});
+}
+
 Fault find_bad_value(const DagSpec& spec, const DagLimits& limits) {
   if (auto c = complain_of_timeout("run timeout", spec.run_timeout)) {
     return DagError{Kind::kBadValue, "", *std::move(c), {"timeout"}};
@@ -507,6 +529,7 @@ Fault find_bad_value(const DagSpec& spec, const DagLimits& limits) {
     return DagError{Kind::kBadValue, "", *std::move(c), {"finally_timeout"}};
   }
   if (auto fault = find_bad_param(spec)) return fault;
+  if (auto fault = find_bad_output(spec)) return fault;
   if (auto fault = find_bad_schedule(spec, limits.zones)) return fault;
   if (auto fault = find_bad_concurrency(spec)) return fault;
   for (const NodeSpec& node : spec.nodes) {

@@ -71,6 +71,9 @@ constexpr std::uint64_t kFinallyFollows = 0xFFFF'FFFF'0000'000B;
 constexpr std::uint64_t kFinallyTimeoutFollows = 0xFFFF'FFFF'0000'000C;
 constexpr std::uint64_t kConcurrencyFollows = 0xFFFF'FFFF'0000'0020;
 constexpr std::uint64_t kLimitsFollow = 0xFFFF'FFFF'0000'0021;
+constexpr std::uint64_t kChildFollows = 0xFFFF'FFFF'0000'0018;
+constexpr std::uint64_t kOutputsFollow = 0xFFFF'FFFF'0000'0019;
+constexpr std::uint64_t kDagsFollow = 0xFFFF'FFFF'0000'001A;
 
 class SpecHasher {
  public:
@@ -149,7 +152,7 @@ class SpecHasher {
   void add(const NodeSpec& node) {
     const auto& [name, needs, trigger, retry, requirements, priority, exclusive, execution_timeout,
                  scheduled_timeout, stale_after, stale_counts, map, command, outputs, secrets,
-                 condition, continue_on_error, inputs, wait, limits, finally] = node;
+                 condition, continue_on_error, inputs, wait, limits, finally, child] = node;
     all(name, needs, trigger, retry, requirements, priority, exclusive, execution_timeout,
         scheduled_timeout, stale_after, map, command, outputs);
     if (stale_counts != StaleCounts{}) {  // younger than the first digests
@@ -162,6 +165,7 @@ class SpecHasher {
     if (wait) all(kWaitFollows, *wait);
     if (!limits.empty()) all(kLimitsFollow, limits);
     if (finally) add(kFinallyFollows);
+    if (child) all(kChildFollows, child->dag, child->params);
   }
   void add(const WrittenTime& time) { add(time.text); }
   void add(const WaitSpec& wait) {
@@ -181,12 +185,16 @@ class SpecHasher {
   }
   void add(const DagSpec& spec) {
     const auto& [name, nodes, barrier_levels, run_timeout, params, schedule, finally_timeout,
-                 concurrency] = spec;
+                 concurrency, outputs, dags] = spec;
     all(name, nodes, barrier_levels, run_timeout);
     if (!params.empty()) add(params);                // younger than the first digests
     if (schedule) all(kScheduleFollows, *schedule);  // the same
     if (finally_timeout) all(kFinallyTimeoutFollows, *finally_timeout);
     if (concurrency) all(kConcurrencyFollows, *concurrency);
+    if (!outputs.empty()) all(kOutputsFollow, outputs);
+    if (dags.empty()) return;
+    all(kDagsFollow, dags.size());
+    for (const auto& dag : dags) add(*dag);  // these have none of their own
   }
 
  private:

@@ -5,6 +5,7 @@
 // data, not yet checked; `compile` in model/plan.h is the only way to something that can run.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -143,6 +144,14 @@ struct WaitSpec {
   bool asks() const { return kind == WaitKind::kSignal || kind == WaitKind::kApproval; }
 };
 
+// A task that is a whole run of another DAG: its child.
+struct ChildSpec {
+  std::string dag;  // one of DagSpec::dags, or a stored one
+  // By name, as JSON. A string may hold expressions; one that is a single expression gives the
+  // child the value with its type.
+  std::vector<std::pair<std::string, std::string>> params = {};
+};
+
 struct NodeSpec {
   std::string name;
   std::vector<std::string> needs;
@@ -166,6 +175,7 @@ struct NodeSpec {
   std::optional<WaitSpec> wait = {};     // set: it has no command and no worker
   std::vector<std::string> limits = {};  // named limits that it holds while it is on a worker
   bool finally = false;                  // it runs when all others have ended, however they did
+  std::optional<ChildSpec> child = {};   // set: it has no command and no worker
 };
 
 enum class ParamType : std::uint8_t { kString, kNumber, kBoolean, kList, kObject };
@@ -205,6 +215,10 @@ struct DagSpec {
   std::optional<ScheduleSpec> schedule = {};
   std::optional<Duration> finally_timeout = {};  // of all `finally` tasks together
   std::optional<ConcurrencySpec> concurrency = {};
+  // What a run of it gives the task whose child it is: names and texts with expressions.
+  std::vector<std::pair<std::string, std::string>> outputs = {};
+  // The DAGs that its tasks, or those of one another, refer to; they have none of their own.
+  std::vector<std::shared_ptr<const DagSpec>> dags = {};
 };
 
 inline constexpr Duration kFinallyTimeout = hours(1);  // where none is given

@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "model/check.h"
+#include "model/children.h"
 #include "model/condition.h"
 #include "model/expression.h"
 
@@ -36,6 +37,7 @@ class Scanner {
 
   ExpressionScan run() {
     for (; node_ < spec_.nodes.size() && !full(); ++node_) check_node(spec_.nodes[node_]);
+    if (!full()) check_results();
     return std::move(out_);
   }
 
@@ -75,6 +77,56 @@ class Scanner {
     if (!node.condition.empty()) check_condition(node);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) check_input(node, i);
     if (node.map && is_late(*node.map)) check_map(node, std::get<MapOver>(node.map->over).text);
+    if (node.child) check_child(node);
+  }
+
+  void check_child(const NodeSpec& node) {
+    for (const auto& [name, json] : node.child->params) {
+      if (!has_expression_mark(json)) continue;
+      const Value value = value_of_json(json);
+      if (value.kind == Value::Kind::kText) {
+        check_passed(node, value.text, {"params", name});
+      } else {
+        fault({"params", name}, 0,
+              {"expressions inside a list or an object are not supported",
+               "make the whole value one expression, such as ${{ params.files }}"});
+      }
+    }
+  }
+
+  // What the core resolves: for a child, or as an output of the DAG.
+  void check_passed(const NodeSpec& node, std::string_view text, const Member& member) {
+    const auto parsed = parse_template(text);
+    if (!parsed) {
+      const TemplateFault& wrong = parsed.error();
+      return fault(member, wrong.offset, {wrong.message, wrong.help});
+    }
+    for (const Path* path : references(*parsed)) {
+      const bool outputs = path->root == PathRoot::kOutputs;
+      auto words = outputs ? check_outputs(node, *path, Reads::kPassed) : check_path(node, *path);
+      if (words) {
+        fault(member, path->offset, *std::move(words));
+      } else if (outputs && node_ < spec_.nodes.size()) {
+        out_.uses.push_back({node_, *task_named(path->name), member, path->offset, true});
+      }
+    }
+  }
+
+  // All tasks have ended by then, so they may read any of them.
+  void check_results() {
+    NodeSpec whole;
+    whole.finally = true;
+    for (const auto& [name, text] : spec_.outputs) {
+      const Member member{"outputs", name};
+      if (!has_expression_mark(text)) continue;
+      const auto parsed = parse_template(text);
+      for (const Path* path : parsed ? references(*parsed) : std::vector<const Path*>{}) {
+        if (path->root != PathRoot::kTaskName && path->root != PathRoot::kAttempt) continue;
+        fault(member, path->offset,
+              {fmt::format("{} is of a task; this is an output of the DAG", path->shown), ""});
+      }
+      check_passed(whole, text, member);
+    }
   }
 
   void check_input(const NodeSpec& node, std::size_t i) {
@@ -281,7 +333,7 @@ class Scanner {
   }
 
   // Whether the outputs of all items of a map may be read.
-  enum class Reads : std::uint8_t { kPlain, kAny };
+  enum class Reads : std::uint8_t { kPlain, kPassed, kAny };
 
   std::optional<Words> check_outputs(const NodeSpec& node, const Path& path, Reads reads) {
     const auto at = task_named(path.name);
@@ -295,6 +347,7 @@ class Scanner {
       if (auto words = check_reduce(node, path, reads)) return words;
     }
     const auto* key = path.steps.empty() ? nullptr : std::get_if<std::string>(&path.steps.front());
+    if (from.child && key != nullptr) return check_child_output(from, *key);
     if (from.outputs.empty() || key == nullptr) return std::nullopt;
     Names& outputs = outputs_[*at];
     if (outputs.empty()) outputs.insert(from.outputs.begin(), from.outputs.end());
@@ -305,9 +358,34 @@ class Scanner {
         meant(*key, known)};
   }
 
+  // A sub-DAG has the outputs that its DAG declares, if that is known.
+  std::optional<Words> check_child_output(const NodeSpec& from, const std::string& key) const {
+    const DagSpec* dag = find_dag(spec_, from.child->dag);
+    if (dag == nullptr) return std::nullopt;
+    std::vector<std::string_view> known;
+    for (const auto& [name, text] : dag->outputs) {
+      if (name == key) return std::nullopt;
+      known.emplace_back(name);
+    }
+    const std::string words =
+        fmt::format("task {} has no output {}: sub-DAG {}", in_quotes(from.name), in_quotes(key),
+                    in_quotes(dag->name));
+    if (known.empty()) {
+      return Words{
+          words + " declares no outputs",
+          fmt::format("declare it there: outputs: {{{}: \"${{{{ tasks.TASK.outputs.{} }}}}\"}}",
+                      key, key)};
+    }
+    return Words{words + " does not declare it", meant(key, known)};
+  }
+
   // The outputs of all items are as many as the items: each item of another map would be sent them.
   static std::optional<Words> check_reduce(const NodeSpec& node, const Path& path, Reads reads) {
     const std::string name = in_quotes(path.name);
+    if (reads == Reads::kPassed) {
+      return Words{fmt::format("{} is a map; its outputs cannot be passed on yet", name),
+                   "let a task that is no map collect them, and pass its output"};
+    }
     if (reads == Reads::kPlain) {
       return Words{
           fmt::format("{} is a map; conditions and maps cannot read its outputs yet", name),
@@ -450,7 +528,7 @@ std::vector<ExpressionFault> find_unneeded(const PlanBase& plan, const std::vect
 
 DagError to_dag_error(const DagSpec& spec, ExpressionFault fault) {
   return {DagError::Kind::kBadValue,
-          spec.nodes[fault.node].name,
+          fault.node < spec.nodes.size() ? spec.nodes[fault.node].name : std::string(),
           std::move(fault.message),
           std::move(fault.member),
           fault.offset,

@@ -15,7 +15,7 @@
 namespace vortex {
 
 struct ExpressionFault {
-  std::uint32_t node = 0;           // index into DagSpec::nodes
+  std::uint32_t node = 0;           // index into DagSpec::nodes; one more: the DAG's outputs
   std::vector<std::string> member;  // {"run", "2"}, {"env", "DIR"}, {"if"}, {"map", "over"}
   std::size_t offset = 0;           // in that text
   std::string message;

@@ -17,6 +17,7 @@
 #include "base/assert.h"
 #include "base/text.h"
 #include "model/check.h"
+#include "model/children.h"
 #include "model/dag.h"
 #include "model/expression_check.h"
 
@@ -356,7 +357,8 @@ void link_maps(PlanBase& plan) {
   }
 }
 
-std::expected<PlanPtr, DagError> compile_checked(DagSpec spec, const DagLimits& limits) {
+std::expected<PlanPtr, DagError> compile_checked(DagSpec spec, const DagLimits& limits,
+                                                 const CompiledDags& dags) {
   sort_names(spec);
   if (auto fault = find_fault(spec, limits)) return std::unexpected(*std::move(fault));
   const auto plan = std::make_shared<PlanBase>();
@@ -379,6 +381,7 @@ std::expected<PlanPtr, DagError> compile_checked(DagSpec spec, const DagLimits& 
     VX_ASSERT(key);  // find_fault looked at it
     plan->group_key = *std::move(key);
   }
+  if (auto wrong = link_children(*plan, dags)) return std::unexpected(*std::move(wrong));
   const SpecDigest digest = measure(plan->spec);
   plan->digest = digest.value;
   plan->bytes += digest.bytes;
@@ -392,8 +395,13 @@ std::expected<PlanPtr, DagError> compile(DagSpec spec, const DagLimits& limits) 
   for (const NodeSpec& node : spec.nodes) {
     if (node.finally) last.push_back(node.name);
   }
-  auto plan = compile_checked(std::move(spec), limits);
-  if (!plan) plan.error().in_finally = std::ranges::find(last, plan.error().node) != last.end();
+  const auto compile_one = [&limits](DagSpec one, const CompiledDags& below) {
+    return compile_checked(std::move(one), limits, below);
+  };
+  auto dags = compile_dags(spec, compile_one);
+  auto plan = dags ? compile_one(std::move(spec), *dags) : std::unexpected(std::move(dags).error());
+  if (!plan && plan.error().dag.empty())
+    plan.error().in_finally = std::ranges::find(last, plan.error().node) != last.end();
   return plan;
 }
 

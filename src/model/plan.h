@@ -21,6 +21,9 @@
 
 namespace vortex {
 
+struct DagPlan;
+using PlanPtr = std::shared_ptr<const DagPlan>;
+
 struct DagLimits {
   std::uint32_t nodes_max = 100'000;
   std::uint32_t tasks_max = 1'000'000;
@@ -50,6 +53,24 @@ struct NodeCondition {
   std::vector<std::uint32_t> nodes;  // that it refers to, lowest first; all are needed
 };
 
+// What a child is given under one name.
+struct ChildParam {
+  std::string name;
+  Value value;                   // without a text
+  std::optional<Template> text;  // Path::slot: which of PlanBase::passes
+};
+
+struct NodeChild {
+  PlanPtr plan;  // null: a stored one that is not known here
+  std::vector<ChildParam> params;
+};
+
+// An output of the DAG as a whole.
+struct RunOutput {
+  std::string name;
+  Template text;
+};
+
 struct PlanNode {
   std::uint32_t spec = 0;   // index into DagSpec::nodes
   std::uint32_t level = 0;  // longest way from a node without needs
@@ -67,6 +88,8 @@ struct PlanNode {
   ReadSpan lists = {};                           // of DagPlan::lists: the same for maps
   std::optional<std::uint32_t> late_map = {};    // its number among the late maps
   std::optional<std::uint32_t> map_source = {};  // of a late map: index into DagPlan::lists
+  ReadSpan passes = {};                          // of PlanBase::passes: what is wanted of it
+  std::shared_ptr<const NodeChild> child = {};   // null: it is no sub-DAG
 };
 
 // What all runs of a DAG share.
@@ -81,6 +104,11 @@ struct PlanBase {
   std::vector<ValueRead> lists;
   std::uint32_t param_lists = 0;
   std::uint32_t late_maps = 0;
+  // What params of children and the outputs of the DAG read, in the same order.
+  std::vector<ValueRead> passes;
+  std::uint32_t param_passes = 0;
+  std::vector<RunOutput> results;
+  std::vector<std::string> missing;    // DAGs it refers to that are not known: no run can have it
   std::vector<std::uint32_t> finally;  // nodes that run when all others have ended, lowest first
   std::vector<std::uint32_t> asking;   // nodes that wait for a signal or an approval, lowest first
   Template group_key = {};             // of DagSpec::concurrency
@@ -143,7 +171,7 @@ struct DagPlan {
   // Whether the core must know the outputs of this task, because a condition or a map reads them.
   bool is_read(std::uint32_t task_index) const {
     const PlanNode& node = nodes[node_of_task(task_index)];
-    return node.reads > 0 || node.lists.count > 0;
+    return node.reads > 0 || node.lists.count > 0 || node.passes.count > 0;
   }
 };
 
@@ -152,8 +180,6 @@ inline const std::vector<std::uint32_t>& upstream_outputs_needed(const DagPlan& 
                                                                  std::uint32_t node) {
   return plan.nodes[node].inputs;
 }
-
-using PlanPtr = std::shared_ptr<const DagPlan>;
 
 // The same with this late map laid out, whose first task it chooses. Precondition: it is not yet,
 // and the indexes of its tasks fit 32 bits.
@@ -196,6 +222,8 @@ struct DagError {
   std::size_t offset = 0;                // in the member's text
   std::string help = {};                 // what to do; may be empty
   bool in_finally = false;               // the node stands in `finally`, not in `tasks`
+  std::string dag = {};                  // the one of DagSpec::dags concerned; empty: none
+  std::size_t dag_at = 0;                // its place there
 };
 
 std::expected<PlanPtr, DagError> compile(DagSpec spec, const DagLimits& limits);

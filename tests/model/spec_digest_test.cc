@@ -1,5 +1,6 @@
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,15 @@ std::map<std::string, Change> dag_changes() {
       {"schedule from", [](auto& d, auto&) { d.schedule.emplace().from = {.text = "a"}; }},
       {"schedule until", [](auto& d, auto&) { d.schedule.emplace().until = {.text = "a"}; }},
       {"schedule pause", [](auto& d, auto&) { d.schedule.emplace().pause_on_failure = true; }},
+      {"output", [](auto& d, auto&) { d.outputs = {{"a", "b"}}; }},
+      {"output text", [](auto& d, auto&) { d.outputs = {{"a", "c"}}; }},
+      {"dags",
+       [](auto& d, auto&) { d.dags = {std::make_shared<const DagSpec>(dag({node("x")}))}; }},
+      {"dags other",
+       [](auto& d, auto&) { d.dags = {std::make_shared<const DagSpec>(dag({node("y")}))}; }},
+      {"child", [](auto&, auto& n) { n.child.emplace().dag = "c"; }},
+      {"child dag", [](auto&, auto& n) { n.child.emplace().dag = "d"; }},
+      {"child params", [](auto&, auto& n) { n.child = ChildSpec{"c", {{"a", "1"}}}; }},
       {"node more", [](auto& d, auto&) { d.nodes.push_back(node("d")); }},
       {"node less", [](auto& d, auto&) { d.nodes.erase(d.nodes.begin()); }},
       {"nodes swapped", [](auto& d, auto&) { std::swap(d.nodes[0], d.nodes[1]); }},
