@@ -322,10 +322,10 @@ class Comparison {
   // something to sweep.
   void compare(const Run& a, const Run& b) {
     const auto& [id, plan, request, state, ending, finally_ending, paused, waits_for_turn, reason,
-                 dirty, created_at, timeout_at, nodes, tasks, level_open, levels_passed,
-                 levels_known, nodes_open, ordinary_open, gated, stopped_maps, held, any_failed,
-                 finally_failed, changes, made, reads, lists, reads_bytes, parked, signals,
-                 expanding, sweep_next, sweeping, in_bulk] = a;
+                 paused_above, priority, dirty, created_at, timeout_at, nodes, tasks, level_open,
+                 levels_passed, levels_known, nodes_open, ordinary_open, gated, stopped_maps, held,
+                 any_failed, finally_failed, changes, made, reads, lists, passed, children,
+                 reads_bytes, parked, signals, expanding, sweep_next, sweeping, in_bulk] = a;
     same("plan", plan->digest, b.plan->digest);
     compare(*request, *b.request);
     same("state", state, b.state);
@@ -334,6 +334,10 @@ class Comparison {
     same("paused", paused, b.paused);
     same("waits_for_turn", waits_for_turn, b.waits_for_turn);
     same("reason", reason, b.reason);
+    same("paused above", paused_above, b.paused_above);
+    same("priority", priority, b.priority);
+    same("children", children, b.children);
+    same("what is passed on is the same", true, passed == b.passed);
     same("created_at", created_at, b.created_at);
     same("timeout_at", timeout_at, b.timeout_at);
     same("level_open", level_open, b.level_open);
@@ -391,7 +395,7 @@ class Comparison {
 
   void compare(const RunRequest& a, const RunRequest& b) {
     const auto& [labels, params, idempotency_key, digest, submitted_by, schedule, slot, slot_end,
-                 group] = a;
+                 group, parent, parent_index, parent_epoch, parent_task] = a;
     same("labels", labels, b.labels);
     same("params", params, b.params);
     same("idempotency_key", idempotency_key, b.idempotency_key);
@@ -401,6 +405,10 @@ class Comparison {
     same("slot", slot, b.slot);
     same("slot_end", slot_end, b.slot_end);
     same("group", group, b.group);
+    same("parent", parent, b.parent);
+    same("index of the parent", parent_index, b.parent_index);
+    same("epoch of the parent", parent_epoch, b.parent_epoch);
+    same("task of the parent", parent_task, b.parent_task);
   }
 
   // What waits for its level is judged again when that opens: it might as well wait for its needs.
@@ -491,7 +499,10 @@ class Comparison {
   // Left out: waiting_since, order and place (its turn begins anew), keep_away (judged anew by who
   // is there to take it). A worker that was forgotten and came back is known again by its name.
   void compare(const Queued& a, const Queued& b) {
-    const auto& [ready_at, waiting_since, order, recovery, last_worker, keep_away, place, due] = a;
+    const auto& [ready_at, waiting_since, order, recovery, last_worker, keep_away, place, due,
+                 child, stop] = a;
+    same("child", child, b.child);
+    same("its stop", stop, b.stop);
     const bool waits = place == Queued::Place::kWait;
     same("a wait", waits, b.place == Queued::Place::kWait);
     if (!waits) same("ready_at", ready_at, b.ready_at);  // a wait begins by its due time alone

@@ -14,6 +14,7 @@ void count_end(EndedAttempts& ended, const AttemptRow& row, const TaskRow* befor
   switch (row.verdict) {
     case Verdict::kCompleted:
     case Verdict::kCancelled:
+    case Verdict::kChildFailed:
       return;
     case Verdict::kExitCode:
     case Verdict::kSignal:

@@ -65,6 +65,9 @@ enum class PlantedBug : std::uint8_t {
   kLimitForgottenAtReload,
   kRateCountedAnew,
   kLimitIgnored,
+  kChildMadeTwice,
+  kCancelNotPassedDown,
+  kChildOutcomeLost,
   kCount,
 };
 
@@ -123,6 +126,9 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(PlantedBu
         "limit forgotten at a reload",
         "rate counted anew after a failover",
         "limit ignored",
+        "child run made twice after a reload",
+        "cancel not passed down to a child run",
+        "outcome of a child run lost at a reload",
     };
 
 #ifdef VX_PLANTED_BUGS

@@ -55,7 +55,7 @@ bool put_aside(Context& cx, TaskIx ix) {
     finish_task(cx, ix, TaskEvent::kSkipped, TaskState::kSkipped);
     return true;
   }
-  if (!run.paused) return false;
+  if (!is_paused(run)) return false;
   unplace_task(cx, ix);
   place_task(cx, ix, Turn::kBehind);
   return true;
@@ -84,7 +84,7 @@ void grant(Context& cx, TaskIx ix, WorkerIx worker_ix) {
   const Queued was = std::get<Queued>(task.phase);
   NodeRun const& node = cx.node_of(task);
   // Ready to held: it stays in play, so it leaves the list without letting the next one move up.
-  cx.state.ready.remove(cx.state.tasks, node.cls, cx.spec_of(task).priority, ix);
+  cx.state.ready.remove(cx.state.tasks, node.cls, cx.priority_of(task), ix);
   Scheduled scheduled;
   scheduled.grant.worker = worker_ix;
   scheduled.grant.granted_at = cx.now;

@@ -315,6 +315,27 @@ void end_attempt(Context& cx, TaskIx ix, const AttemptEnd& original) {
   }
 }
 
+void end_child_attempt(Context& cx, TaskIx ix, const AttemptEnd& end) {
+  Task& task = cx.task(ix);
+  unplace_task(cx, ix);
+  note_error(task, end);
+  tell_end(cx, ix, WorkerIx::none(), end);
+  const Next next = decide(cx, task, end);
+  if (next.kind == Next::Kind::kDead) return die(cx, ix, next.reason, end.message);
+  task.epoch = task.epoch.next();
+  Queued queued;
+  queued.ready_at = cx.judged + next.delay;
+  move_task(cx, ix, TaskEvent::kTriedAgain, queued);
+  cx.event(EventKind::kTaskRequeued, {.worker = {}, .task = ix, .run = {}},
+           {{"attempts", std::int64_t{task.counters.attempts}},
+            {"reason", std::string(to_text(end.verdict))},
+            {"epoch", static_cast<std::int64_t>(task.epoch.value)}});
+  if (cx.node_of(task).stopped) {
+    return finish_task(cx, ix, TaskEvent::kSkipped, TaskState::kSkipped);
+  }
+  place_task(cx, ix, Turn::kBehind);
+}
+
 void die_undecided(Context& cx, TaskIx ix, DeathReason reason, std::string message) {
   cx.task(ix).notes_for_writing().error = message;
   die(cx, ix, reason, std::move(message));

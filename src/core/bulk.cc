@@ -21,8 +21,11 @@ void expand(Context& cx, RunIx run_ix, std::uint32_t index, std::uint32_t& budge
   NodeRun const& node = run.nodes[index];
   const std::uint32_t first = run.plan->first_task(index);
   const std::uint32_t tasks = run.plan->tasks_of(index);
+  const NodeChild* child = run.plan->nodes[index].child.get();
+  // The run that it starts makes tasks as well.
+  const std::uint32_t cost = 1 + (child != nullptr && child->plan ? child->plan->tasks : 0);
   while (node.created < tasks && budget > 0) {
-    --budget;
+    budget -= std::min(budget, cost);
     const TaskIx ix = make_task(cx, run_ix, index, first + node.created);
     move_task(cx, ix, TaskEvent::kNeedsMet, newly_queued(cx, cx.spec_of(cx.task(ix))));
     place_task(cx, ix, Turn::kBehind);
@@ -46,10 +49,10 @@ void expand_slice(Context& cx, RunIx ix, std::uint32_t& budget) {
 void refill_node(Context& cx, RunIx ix, std::uint32_t index) {
   Run& run = cx.run(ix);
   NodeRun& node = run.nodes[index];
-  if (run.paused || node.stopped) return;
-  const auto& map = run.plan->node_spec(index).map;
-  if (!map || map->max_parallel == 0) return;
-  while (!node.parked.empty() && node.in_play < map->max_parallel) {
+  if (is_paused(run) || node.stopped) return;
+  const std::uint32_t most = parallel_max(run.plan->node_spec(index));
+  if (most == 0) return;
+  while (!node.parked.empty() && node.in_play < most) {
     ++node.in_play;
     leave_play(cx, ix, index);
   }
@@ -76,12 +79,13 @@ void sweep_task(Context& cx, RunIx run_ix, TaskIx ix) {
   if (task.state() == TaskState::kSkipped) return map_stopped ? void() : unskip_item(cx, ix);
   auto* queued = std::get_if<Queued>(&task.phase);
   if (queued == nullptr) return;
+  if (queued->place == Queued::Place::kChild) return;  // what runs goes on
   if (map_stopped) {
     unplace_task(cx, ix);
     return finish_task(cx, ix, TaskEvent::kSkipped, TaskState::kSkipped);
   }
-  const bool misplaced = run.paused ? queued->place == Queued::Place::kReady
-                                    : queued->place == Queued::Place::kRunParked;
+  const bool misplaced = is_paused(run) ? queued->place == Queued::Place::kReady
+                                        : queued->place == Queued::Place::kRunParked;
   if (!misplaced) return;
   unplace_task(cx, ix);
   place_task(cx, ix, Turn::kBehind);

@@ -75,12 +75,14 @@ void read_params(State& state, Run& run) {
   if (!run.request) return;
   keep_values(state, run, {0, run.plan->param_reads}, run.request->params);
   read_lists(state, run, {0, run.plan->param_lists}, run.request->params);
+  read_passed(state, run, {0, run.plan->base->param_passes}, run.request->params);
 }
 
 void read_outputs(State& state, Run& run, std::uint32_t node, std::string_view outputs) {
   const PlanNode& plan = run.plan->nodes[node];
   keep_values(state, run, {plan.first_read, plan.reads}, outputs);
   read_lists(state, run, plan.lists, outputs);
+  read_passed(state, run, plan.passes, outputs);
 }
 
 RuleSays judge_node(const Run& run, std::uint32_t index) {

@@ -123,6 +123,7 @@ void Context::write_task(TaskIx ix) {
   if (const auto* queued = std::get_if<Queued>(&t.phase)) {
     row.ready_at = spec_of(t).wait ? queued->due : state.clock.term_time(queued->ready_at);
     row.recovery = queued->recovery;
+    row.stop = queued->stop;
     if (queued->last_worker.valid()) row.previous_worker = worker(queued->last_worker).info->id;
   }
   if (const auto* end = std::get_if<Final>(&t.phase)) {

@@ -4,6 +4,8 @@
 // Rows are not written where things change: a change marks the thing dirty, and the end of the
 // step writes each dirty thing once, so many changes in one step cost one row.
 
+#include <algorithm>
+#include <cstdint>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -17,6 +19,10 @@
 #include "model/sync.h"
 
 namespace vortex::core {
+
+inline std::int8_t joined_priority(int above, int own) {
+  return static_cast<std::int8_t>(std::clamp(above + own, -100, 100));
+}
 
 class Context {
  public:
@@ -39,6 +45,11 @@ class Context {
   TaskId id_of(const Task& task) {
     const Run& run = state.runs[task.run];
     return {run.id, task.index, run.plan->nodes[task.node].level};
+  }
+  // Higher first: that of the node, and of all tasks above that its run is a child of.
+  std::int8_t priority_of(const Task& task) {
+    const Run& run = state.runs[task.run];
+    return joined_priority(run.priority, run.plan->node_spec(task.node).priority);
   }
   Attempt attempt_of(const Task& task) { return {id_of(task), task.epoch}; }
 
@@ -83,10 +94,13 @@ class Context {
   std::vector<RunIx> runs_ended;
   std::vector<RunIx> runs_closed;  // of these, the ones that have: they leave memory
   std::uint32_t turns_left = 100;  // how many runs may still begin in this step
+  std::vector<TaskIx> starting;  // sub-DAGs whose runs are to be made in this step
   // Whether another worker could take a task of this class that leaves this worker: one answer
   // serves all tasks that come back together.
   std::map<std::pair<ClassIx, WorkerIx>, bool> others_fit;
   std::optional<ProcessEnd> process_end;  // how the process ended that this step is about
+  // While a state is loaded: the live runs that are children, by their attempts.
+  std::map<std::pair<std::pair<RunId, std::uint32_t>, Epoch>, RunId> children_of;
   bool restoring = false;  // a run is rebuilt from its rows: what follows from them was told before
   bool reclaiming = false;        // a worker is lost, and its tasks are taken back
   bool may_make_runs = true;      // schedules may

@@ -131,6 +131,7 @@ Explanation explain(State& state, TaskId id, Instant now) {
   if (std::holds_alternative<Waiting>(task.phase)) {
     out = why_waiting(run, task.node);
     if (run.paused) out.details.emplace_back("its run is paused");
+    if (run.paused_above) out.details.emplace_back("a run that it is a sub-DAG of is paused");
   }
   if (const auto* queued = std::get_if<Queued>(&task.phase)) out = why_queued(cx, task, *queued);
   if (task.grant() != nullptr) out = why_held(cx, ix);
@@ -174,7 +175,8 @@ std::string_view to_text(WaitReason reason) {
                                          "others_open",
                                          "waits_for_turn",
                                          "limit_full",
-                                         "no_such_limit"};
+                                         "no_such_limit",
+                                         "waits_for_child"};
   return kTexts[static_cast<std::size_t>(reason)];
 }
 

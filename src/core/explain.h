@@ -43,10 +43,11 @@ enum class WaitReason : std::uint8_t {
   kWaitsForTime,
   kWaitsForSignal,
   kWaitsForApproval,
-  kOthersOpen,    // in `finally`: the other tasks have not ended
-  kWaitsForTurn,  // its run does: others of its group go on
-  kLimitFull,     // a named limit has no slot or no rate left
-  kNoSuchLimit,   // nobody has set the limit that it names
+  kOthersOpen,     // in `finally`: the other tasks have not ended
+  kWaitsForTurn,   // its run does: others of its group go on
+  kLimitFull,      // a named limit has no slot or no rate left
+  kNoSuchLimit,    // nobody has set the limit that it names
+  kWaitsForChild,  // of a sub-DAG: its run has not ended
 };
 
 // One of the things that keep a task from running.

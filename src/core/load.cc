@@ -55,6 +55,14 @@ Queued restored_wait(Context& cx, const TaskRow& row, const NodeSpec& spec) {
   return queued;
 }
 
+// Its attempt has a run if there is one that says so.
+void restore_child(const Context& cx, const TaskRow& row, Queued& queued) {
+  const auto child = cx.children_of.find({{row.id.run, row.id.index}, row.epoch});
+  if (child == cx.children_of.end() || planted(PlantedBug::kChildMadeTwice)) return;
+  queued.child = child->second;
+  queued.stop = row.stop;
+}
+
 Phase phase_from(Context& cx, const TaskRow& row, const NodeSpec& spec, WorkerIx worker) {
   Grant grant;
   grant.worker = worker;
@@ -71,6 +79,7 @@ Phase phase_from(Context& cx, const TaskRow& row, const NodeSpec& spec, WorkerIx
       queued.ready_at = cx.state.clock.judged(row.ready_at);
       queued.recovery = row.recovery;
       queued.last_worker = cx.state.workers.find(row.previous_worker);
+      if (spec.child) restore_child(cx, row, queued);
       return queued;
     }
     case TaskState::kScheduled:
@@ -155,10 +164,12 @@ void restore_held(Context& cx, TaskIx ix) {
 void restore_places(Context& cx, const Run& run) {
   for (const TaskIx ix : run.tasks) {
     if (ix.valid()) restore_held(cx, ix);
+    const auto* queued = ix.valid() ? std::get_if<Queued>(&cx.task(ix).phase) : nullptr;
+    if (queued != nullptr && queued->child.value != 0) place_child(cx, ix);
   }
   for (const TaskIx ix : run.tasks) {
     auto* queued = ix.valid() ? std::get_if<Queued>(&cx.task(ix).phase) : nullptr;
-    if (queued == nullptr) continue;
+    if (queued == nullptr || queued->place == Queued::Place::kChild) continue;
     const WorkerIx last = queued->last_worker;
     queued->keep_away = last.valid() && another_could_take(cx, cx.task(ix), last);
     place_task(cx, ix, Turn::kBehind);
@@ -191,6 +202,8 @@ bool sweep_was_cut_short(Context& cx, const Run& run) {
     if (!ix.valid()) continue;
     const Task& task = cx.task(ix);
     if (!cx.spec_of(task).map) continue;
+    const auto* queued = std::get_if<Queued>(&task.phase);
+    if (queued != nullptr && queued->place == Queued::Place::kChild) continue;
     const auto wrong = run.nodes[task.node].stopped ? TaskState::kQueued : TaskState::kSkipped;
     if (task.state() == wrong) return true;
   }
@@ -257,6 +270,12 @@ void begin_totals(Context& cx, const StoreImage& image) {
   note_repair(cx, {}, "totals of tasks by state were wrong");
 }
 
+void note_child(Context& cx, const RunRow& row) {
+  if (!row.request || row.request->parent.value == 0 || row.state != RunState::kRunning) return;
+  const RunRequest& request = *row.request;
+  cx.children_of[{{request.parent, request.parent_index}, request.parent_epoch}] = row.id;
+}
+
 void note_damage(Context& cx, const DamagedRow& row) {
   cx.event(EventKind::kStateDamaged, {},
            {{"table", row.table}, {"row", row.id}, {"column", row.column}, {"what", row.what}},
@@ -289,6 +308,7 @@ RunIx restore_run(Context& cx, const RunImage& image) {
   run.request = row.request;
   book_run(cx.state, run);
   read_params(cx.state, run);
+  if (!planted(PlantedBug::kChildOutcomeLost)) adopt_child(cx, ix);
   run.ending = row.ending;
   run.finally_ending = row.finally_ending;
   run.waits_for_turn = row.waits_for_turn;
@@ -358,6 +378,7 @@ State load(const Policy& policy, Term term, Instant now, std::uint64_t seed,
   for (const DamagedRow& row : image.damaged) note_damage(cx, row);
   for (const ScheduleRow& row : image.schedules) restore_schedule(cx, row);
   begin_totals(cx, image);
+  for (const RunImage& run : image.runs) note_child(cx, run.run);
   for (const RunImage& run : image.runs) {
     const RunIx ix = restore_run(cx, run);
     if (run.run.state == RunState::kRunning) continue;
@@ -367,6 +388,7 @@ State load(const Policy& policy, Term term, Instant now, std::uint64_t seed,
   for (std::uint32_t i = 0; i < state.workers.size(); ++i) refresh_activity(cx, {i});
   repair_held(cx);
   cx.turns_left = 0;  // they are given in the first step
+  repair_children(cx, image);
   settle(cx);
   refresh_schedule_timers(cx);
   start_own_timers(cx);

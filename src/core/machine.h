@@ -29,6 +29,7 @@ void on_submit(Context& cx, const SubmitRun& command);
 void on_forget_run(Context& cx, const ForgetRun& command);
 
 constexpr std::size_t kKeyBytesMax = 256;  // of an idempotency key
+constexpr std::size_t kParamsBytesMax = 1024 * 1024;
 // A new run with its first tasks. Its key is not known yet, and it fits into the quotas.
 RunId make_run(Context& cx, PlanPtr plan, RunRequest request);
 // Which quota one more run would exceed, for people; empty: it fits.
@@ -180,6 +181,28 @@ void forget_wait(Context& cx, TaskIx ix);
 void on_wait_due(Context& cx, TaskIx ix);
 void on_signal_run(Context& cx, const SignalRun& command);
 void on_answer_approval(Context& cx, const AnswerApproval& command);
+
+// Sub-DAGs: tasks that are runs of another DAG, Queued while that run lives.
+//
+// The run is made in the step that starts the task, one for each attempt: the task and its epoch
+// name it. Ends go up, cancels, pauses and time limits go down, each in the step that they are of.
+
+std::uint32_t parallel_max(const NodeSpec& spec);  // of its tasks in play; 0: any number
+inline bool is_paused(const Run& run) { return run.paused || run.paused_above; }
+// The task is Queued and nowhere; start_children makes its run when this step settles.
+void place_child(Context& cx, TaskIx ix);
+void start_children(Context& cx);
+void adopt_child(Context& cx, RunIx ix);  // nothing for a run that is no child
+// True: its run was asked to end, and the task ends with it.
+bool stop_child_of(Context& cx, TaskIx ix);
+// The run is paused, resumed or ending: so are its children.
+void pass_down(Context& cx, RunIx ix);
+void on_child_ended(Context& cx, const Run& child);  // so does the attempt that it is
+// Keeps what params of children and the outputs of the run read.
+void read_passed(State& state, Run& run, ReadSpan span, std::string_view values);
+void repair_children(Context& cx, const StoreImage& image);  // after a load
+// Why no value is known of this read, for people.
+std::string why_unknown(const Run& run, const ValueRead& read);
 
 // Where a Queued task stands: ready for workers, parked by a limit or a pause, or in backoff.
 //
@@ -335,6 +358,9 @@ struct AttemptEnd {
 // The task is held; ends its attempt, frees the worker's slot and decides what follows.
 void end_attempt(Context& cx, TaskIx ix, const AttemptEnd& end);
 
+// The same for a sub-DAG.
+void end_child_attempt(Context& cx, TaskIx ix, const AttemptEnd& end);
+
 // Its run or an operator no longer wants the attempt: whatever it brings is not kept.
 bool is_unwanted(Context& cx, const Task& task);
 
@@ -391,7 +417,7 @@ void on_pause_run(Context& cx, const PauseRun& command);
 void on_cancel_task(Context& cx, const CancelTask& command);
 void on_run_timer(Context& cx, RunIx ix);
 // Nothing when it is ending already.
-void cancel_run(Context& cx, RunIx ix);
+void cancel_run(Context& cx, RunIx ix, RunEnding why = RunEnding::kCancelled);
 
 // Ends or asks to stop one task, whatever state it is in.
 void cancel_task(Context& cx, TaskIx ix);

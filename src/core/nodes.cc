@@ -187,6 +187,7 @@ void on_run_ended(Context& cx, RunIx ix) {
            {{"state", std::string(to_text(run.state))}});
   leave_group(cx, run);
   if (run.request && !run.request->schedule.empty()) on_scheduled_run_ended(cx, run);
+  if (run.request && run.request->parent.value != 0) on_child_ended(cx, run);
 }
 
 }  // namespace
@@ -302,24 +303,30 @@ void check_node_ended(Context& cx, RunIx run_ix, std::uint32_t index) {
 }
 
 void settle_nodes(Context& cx) {
-  // Grows while it is walked: an end may cause others.
-  for (std::size_t i = 0; i < cx.nodes_ended.size(); ++i) {
-    const Context::NodeRef ended = cx.nodes_ended[i];
-    on_node_ended(cx, ended.run, ended.node);
-  }
-  cx.nodes_ended.clear();
+  do {
+    // Grows while it is walked: an end may cause others.
+    for (std::size_t i = 0; i < cx.nodes_ended.size(); ++i) {
+      const Context::NodeRef ended = cx.nodes_ended[i];
+      on_node_ended(cx, ended.run, ended.node);
+    }
+    cx.nodes_ended.clear();
+    start_children(cx);
+  } while (!cx.nodes_ended.empty());
 }
 
 void settle(Context& cx) {
   do {
     settle_nodes(cx);
-    for (const RunIx ix : std::exchange(cx.runs_ended, {})) {
-      const Run& run = cx.run(ix);
-      // An operator's retry may have opened it again in the same step; once ended it is in the
-      // list.
-      if (run.nodes_open > 0 || run.state != RunState::kRunning) continue;
-      on_run_ended(cx, ix);
-      cx.runs_closed.push_back(ix);
+    while (!cx.runs_ended.empty()) {
+      for (const RunIx ix : std::exchange(cx.runs_ended, {})) {
+        const Run& run = cx.run(ix);
+        // An operator's retry may have opened it again in the same step; once ended it is in the
+        // list.
+        if (run.nodes_open > 0 || run.state != RunState::kRunning) continue;
+        on_run_ended(cx, ix);
+        cx.runs_closed.push_back(ix);
+        settle_nodes(cx);  // the end of a child may be the last that its parent waited for
+      }
     }
   } while (!cx.restoring && give_turns(cx));
 }

@@ -356,6 +356,12 @@ void add_pauses(const Run& run, const Queue& queue, Obstacles& out) {
              "vortex runs resume " + to_text(run.id)},
             "the run is resumed");
   }
+  if (run.paused_above) {
+    const std::string above = to_text(run.request->parent);
+    out.add({WaitReason::kRunPaused, true, "run " + above + ", which it is a sub-DAG of, is paused",
+             "vortex runs resume " + above},
+            "the run above is resumed");
+  }
   if (queue.paused) {
     out.add({WaitReason::kQueuePaused, true, "queue " + quoted(queue.name) + " is paused",
              "vortex queues resume " + queue.name},
@@ -439,10 +445,62 @@ Explanation why_wait(Context& cx, const Task& task, const Queued& queued) {
   return out;
 }
 
+// How far the child is, for people.
+std::string child_text(Context& cx, RunId id) {
+  const RunIx ix = cx.state.runs.find(id);
+  if (!ix.valid()) return "waits for child run " + to_text(id);
+  const Run& child = cx.run(ix);
+  const auto of = [&](TaskState state) { return child.made[number_of(state)]; };
+  std::string out =
+      "waits for child run " + to_text(id) + " of DAG " + quoted(child.plan->spec.name) + ": " +
+      std::to_string(of(TaskState::kCompleted)) + " of " + count_text(child.plan->tasks, "task") +
+      " completed, " + std::to_string(of(TaskState::kScheduled) + of(TaskState::kRunning)) +
+      " running, " + std::to_string(of(TaskState::kFailed)) + " failed";
+  if (child.ending != RunEnding::kNone) return out + "; it is being cancelled";
+  return is_paused(child) ? out + "; it is paused" : out;
+}
+
+// What a sub-DAG waits for, when it is not for its turn.
+Explanation why_child(Context& cx, const Task& task, const Queued& queued) {
+  const Run& run = cx.run_of(task);
+  Obstacles found;
+  if (queued.place == Queued::Place::kChild) {
+    const bool stops = queued.stop != StopReason::kNone;
+    found.add({stops ? WaitReason::kStopping : WaitReason::kWaitsForChild, false,
+               child_text(cx, queued.child), "vortex runs show " + to_text(queued.child)},
+              "its child run ends");
+  }
+  if (queued.place == Queued::Place::kRunParked) {
+    const RunId paused = run.paused ? run.id : run.request->parent;
+    found.add({WaitReason::kRunPaused, true, "run " + to_text(paused) + " is paused",
+               "vortex runs resume " + to_text(paused)},
+              "the run is resumed");
+  }
+  if (queued.place == Queued::Place::kNodeParked) {
+    found.add({WaitReason::kMapAtLimit,
+               false,
+               "its map runs at most " + count_text(parallel_max(cx.spec_of(task)), "task") +
+                   " at a time",
+               {}},
+              "another task of the map ends");
+  }
+  if (queued.place == Queued::Place::kNowhere) {
+    found.add({WaitReason::kBackoff, false, "waits for the delay before its next try", {}},
+              "the delay before its next try is over", cx.state.clock.term_time(queued.ready_at));
+  }
+  Explanation out = std::move(found).explanation();
+  for (const Obstacle& obstacle : out.obstacles) out.details.push_back(obstacle.what);
+  if (task.notes && !task.notes->error.empty()) {
+    out.details.push_back("its last try: " + task.notes->error);
+  }
+  return out;
+}
+
 }  // namespace
 
 Explanation why_queued(Context& cx, const Task& task, const Queued& queued) {
   if (cx.spec_of(task).wait) return why_wait(cx, task, queued);
+  if (cx.spec_of(task).child) return why_child(cx, task, queued);
   const Run& run = cx.run_of(task);
   const ClassIx cls = run.nodes[task.node].cls;
   const Requirements& need = cx.state.ready[cls].requirements;

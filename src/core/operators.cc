@@ -28,6 +28,7 @@ void end_run(Context& cx, RunIx ix, RunEnding why) {
                                                                : "run timeout")}},
            Severity::kWarning);
   begin_sweep(cx, ix);
+  pass_down(cx, ix);
 }
 
 }  // namespace
@@ -52,6 +53,7 @@ void cancel_task(Context& cx, TaskIx ix) {
   const TaskState state = task.state();
   if (is_final(state)) return;
   if (is_held(state)) return request_stop(cx, ix, StopReason::kCancel);
+  if (state == TaskState::kQueued && stop_child_of(cx, ix)) return;
   if (state == TaskState::kQueued) unplace_task(cx, ix);
   cx.event(EventKind::kTaskCancelled, {.worker = {}, .task = ix, .run = {}});
   finish_task(cx, ix, TaskEvent::kCancelled, TaskState::kCancelled);
@@ -64,9 +66,9 @@ void on_cancel_run(Context& cx, const CancelRun& command) {
   cx.reply(command.request, Done{});
 }
 
-void cancel_run(Context& cx, RunIx ix) {
+void cancel_run(Context& cx, RunIx ix, RunEnding why) {
   const Run& run = cx.run(ix);
-  if (run.ending == RunEnding::kNone && !in_finally(run)) end_run(cx, ix, RunEnding::kCancelled);
+  if (run.ending == RunEnding::kNone && !in_finally(run)) end_run(cx, ix, why);
 }
 
 void on_run_timer(Context& cx, RunIx ix) { end_run(cx, ix, RunEnding::kTimedOut); }
@@ -84,6 +86,7 @@ void on_pause_run(Context& cx, const PauseRun& command) {
     cx.event(command.paused ? EventKind::kRunPaused : EventKind::kRunResumed,
              {.worker = {}, .task = {}, .run = ix});
     begin_sweep(cx, ix);
+    pass_down(cx, ix);
   }
   cx.reply(command.request, Done{});
 }
@@ -269,6 +272,8 @@ void revive(Context& cx, TaskIx ix, EventKind why) {
 constexpr const char* kOnlyFailed = "only a failed task can be retried";
 constexpr const char* kNoItems =
     "this task stands for a map that had no items to be made of; start a new run instead";
+constexpr const char* kOfChild =
+    "its run is a sub-DAG of another run, whose task has ended; retry that task instead";
 constexpr const char* kLastRuns =
     "the finally tasks of its run are running; retry it when the run has ended";
 
@@ -309,6 +314,10 @@ std::optional<NotRevivable> refusal_of(const RunImage& image, TaskId id) {
                                 [&](const TaskRow& task) { return task.id == id; });
   if (image.run.id != id.run || row == image.tasks.end()) {
     return NotRevivable{RefusalKind::kUnknownTask};
+  }
+  // Nobody would wait for what it brings.
+  if (image.run.request && image.run.request->parent.value != 0) {
+    return NotRevivable{RefusalKind::kWrongState, kOfChild};
   }
   const bool last = image.run.plan->node_spec(row->node).finally;
   const bool ended = !last && image.run.ending != RunEnding::kNone;

@@ -25,7 +25,7 @@ void place_ready(Context& cx, TaskIx ix, Turn turn) {
   Task const& task = cx.task(ix);
   Queued& queued = queued_of(cx, ix);
   NodeRun& node = cx.node_of(task);
-  const std::int8_t priority = cx.spec_of(task).priority;
+  const std::int8_t priority = cx.priority_of(task);
   queued.place = Queued::Place::kReady;
   // From here on it waits for a worker, and for nothing else.
   queued.waiting_since = cx.judged;
@@ -40,8 +40,13 @@ void place_ready(Context& cx, TaskIx ix, Turn turn) {
 }
 
 bool node_is_full(Context& cx, const Task& task, const NodeRun& node) {
-  const auto& map = cx.spec_of(task).map;
-  return map && map->max_parallel > 0 && node.in_play >= map->max_parallel;
+  const std::uint32_t most = parallel_max(cx.spec_of(task));
+  return most > 0 && node.in_play >= most;
+}
+
+// It comes into play: a sub-DAG starts its run, everything else waits for a worker.
+void place_in_play(Context& cx, TaskIx ix, Turn turn) {
+  cx.spec_of(cx.task(ix)).child ? place_child(cx, ix) : place_ready(cx, ix, turn);
 }
 
 void park(Context& cx, TaskList& list, TaskIx ix, Queued::Place place, Turn turn) {
@@ -62,11 +67,11 @@ void place_task(Context& cx, TaskIx ix, Turn turn) {
   cx.state.timers.clear(timer_of(ix));
   Run& run = cx.run_of(task);
   NodeRun& node = run.nodes[task.node];
-  if (run.paused) return park(cx, run.parked, ix, Queued::Place::kRunParked, turn);
+  if (is_paused(run)) return park(cx, run.parked, ix, Queued::Place::kRunParked, turn);
   if (node_is_full(cx, task, node)) {
     return park(cx, node.parked, ix, Queued::Place::kNodeParked, turn);
   }
-  place_ready(cx, ix, turn);
+  place_in_play(cx, ix, turn);
 }
 
 void unplace_task(Context& cx, TaskIx ix) {
@@ -85,8 +90,10 @@ void unplace_task(Context& cx, TaskIx ix) {
       return cx.state.tasks.unlink(node.parked, ix);
     case Queued::Place::kRunParked:
       return cx.state.tasks.unlink(run.parked, ix);
+    case Queued::Place::kChild:
+      return leave_play(cx, task.run, task.node);
     case Queued::Place::kReady:
-      cx.state.ready.remove(cx.state.tasks, node.cls, cx.spec_of(task).priority, ix);
+      cx.state.ready.remove(cx.state.tasks, node.cls, cx.priority_of(task), ix);
       return leave_play(cx, task.run, task.node);
   }
 }
@@ -96,11 +103,11 @@ void leave_play(Context& cx, RunIx run_ix, std::uint32_t node_index) {
   NodeRun& node = run.nodes[node_index];
   --node.in_play;
   ++run.changes;
-  if (node.parked.empty() || run.paused || node.stopped) return;
+  if (node.parked.empty() || is_paused(run) || node.stopped) return;
   if (ending_of(run, node_index) != RunEnding::kNone) return;
   const TaskIx next = node.parked.head;
   cx.state.tasks.unlink(node.parked, next);
-  place_ready(cx, next, Turn::kBehind);
+  place_in_play(cx, next, Turn::kBehind);
 }
 
 void on_queued_timer(Context& cx, TaskIx ix) {

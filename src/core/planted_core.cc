@@ -16,7 +16,7 @@ bool adopt_unheld(Context& cx, const Attempt& attempt, WorkerIx worker) {
   auto* queued = std::get_if<Queued>(&cx.task(ix).phase);
   if (queued == nullptr || queued->place != Queued::Place::kReady) return false;
   const NodeRun& node = cx.node_of(cx.task(ix));
-  cx.state.ready.remove(cx.state.tasks, node.cls, cx.spec_of(cx.task(ix)).priority, ix);
+  cx.state.ready.remove(cx.state.tasks, node.cls, cx.priority_of(cx.task(ix)), ix);
   Scheduled scheduled;
   scheduled.grant.worker = worker;
   scheduled.grant.granted_at = cx.now;

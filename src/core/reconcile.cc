@@ -144,7 +144,9 @@ class Check {
     const auto* queued = std::get_if<Queued>(&task.phase);
     ++count.created;
     count.finals += is_final(task.state()) ? 1 : 0;
-    count.in_play += task.grant() || (queued && queued->place == Queued::Place::kReady) ? 1 : 0;
+    const bool placed = queued && (queued->place == Queued::Place::kReady ||
+                                   queued->place == Queued::Place::kChild);
+    count.in_play += task.grant() || placed ? 1 : 0;
     ++count.made[number_of(task.state())];
     check_timer(run, ix, task);
   }
@@ -159,9 +161,8 @@ class Check {
     expect_of(count.created == node.created, "count of tasks is wrong");
     expect_of(count.finals == node.finals, "count of finished tasks is wrong");
     expect_of(count.in_play == node.in_play, "count of tasks in play is wrong");
-    const auto& map = run.plan->node_spec(index).map;
-    const bool limited = map && map->max_parallel > 0;
-    expect_of(!limited || count.in_play <= map->max_parallel, "more in play than max_parallel");
+    const std::uint32_t most = parallel_max(run.plan->node_spec(index));
+    expect_of(most == 0 || count.in_play <= most, "more in play than max_parallel");
     expect_of(node.phase != NodePhase::kDone || count.finals == count.created,
               "done with open tasks");
   }
@@ -212,6 +213,9 @@ class Check {
     expect_of(nodes_open == run.nodes_open, "count of open nodes is wrong");
     const bool parted = nodes_open != run.nodes_open || ordinary_open == run.ordinary_open;
     expect_of(parted, "count of open nodes before finally is wrong");
+    for (const RunId child : run.children) {
+      expect_of(state_.runs.find(child).valid(), "has a child run that is not live");
+    }
     expect_of(made == run.made, "count of tasks by state is wrong");
     expect_of(open == run.level_open, "open nodes by level are wrong");
     for (std::uint32_t level = 0; level < run.levels_passed; ++level) {

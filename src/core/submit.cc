@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,8 +14,6 @@
 namespace vortex::core {
 
 namespace {
-
-constexpr std::size_t kParamsBytesMax = 1024 * 1024;
 
 std::expected<PlanPtr, DagError> plan_of(const SubmitRun& command, const DagLimits& limits) {
   if (const auto* plan = std::get_if<PlanPtr>(&command.dag)) {
@@ -157,6 +157,7 @@ RunIx open_run(State& state, RunId id, PlanPtr plan) {
   run.nodes.resize(run.plan->nodes.size());
   run.tasks.resize(run.plan->tasks);
   run.reads.resize(run.plan->reads.size());
+  run.passed.resize(run.plan->base->passes.size());
   run.lists.resize(run.plan->lists.size());
   run.level_open.resize(run.plan->levels, 0);
   run.nodes_open = static_cast<std::uint32_t>(run.nodes.size());
@@ -202,6 +203,11 @@ void on_submit(Context& cx, const SubmitRun& command) {
     return cx.reply(command.request,
                     Refusal{RefusalKind::kDagInvalid, plan.error().detail, plan.error(), {}});
   }
+  if (!(*plan)->base->missing.empty()) {
+    const std::string& name = (*plan)->base->missing.front();
+    return cx.refuse(command.request, RefusalKind::kDagInvalid,
+                     "the sub-DAG " + in_quotes(name) + " is not known");
+  }
   RunRequest request{command.labels, command.params, command.idempotency_key, 0,
                      command.submitted_by};
   request.slot = command.slot;
@@ -220,6 +226,20 @@ void on_submit(Context& cx, const SubmitRun& command) {
   cx.reply(command.request, RunAccepted{id, false});
 }
 
+namespace {
+
+// Of a child also the time limit of the task that it is an attempt of.
+std::optional<Duration> time_limit(Context& cx, const Run& run) {
+  const std::optional<Duration> own = run.plan->spec.run_timeout;
+  const TaskIx ix = find_task(cx.state, {run.request->parent, run.request->parent_index});
+  if (run.request->parent.value == 0 || !ix.valid()) return own;
+  const std::optional<Duration> above = cx.spec_of(cx.task(ix)).execution_timeout;
+  if (!own || !above) return own ? own : above;
+  return std::min(*own, *above);
+}
+
+}  // namespace
+
 RunId make_run(Context& cx, PlanPtr plan, RunRequest request) {
   const RunId id = cx.state.counters.next_run;
   cx.state.counters.next_run = id.next();
@@ -231,11 +251,15 @@ RunId make_run(Context& cx, PlanPtr plan, RunRequest request) {
   run.request = std::make_shared<const RunRequest>(std::move(request));
   book_run(cx.state, run);
   read_params(cx.state, run);
+  adopt_child(cx, ix);
   const std::string& key = run.request->idempotency_key;
   if (!key.empty()) cx.state.keys[key] = {id, run.request->digest};
   cx.touch(ix);
   cx.event(EventKind::kRunSubmitted, {.worker = {}, .task = {}, .run = ix},
            {{"dag", run.plan->spec.name}, {"tasks", std::int64_t{run.plan->tasks}}});
+  if (run.request->parent.value != 0) {
+    cx.fx.events.back().data.emplace_back("parent", to_text(run.request->parent));
+  }
   make_waiting_tasks(cx, ix);
   begin_or_wait(cx, ix);
   return id;
@@ -246,7 +270,7 @@ void begin_run(Context& cx, RunIx ix) {
   for (std::uint32_t node = 0; node < run.nodes.size(); ++node) {
     if (run.plan->nodes[node].needs.empty()) consider_node(cx, ix, node);
   }
-  if (const auto limit = run.plan->spec.run_timeout) {
+  if (const auto limit = time_limit(cx, run)) {
     run.timeout_at = cx.judged + *limit;
     cx.state.timers.set({TimerKind::kRun, ix.value}, run.timeout_at);
   }

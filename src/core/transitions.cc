@@ -35,6 +35,8 @@ std::optional<TaskState> next_state(TaskState from, TaskEvent event) {
       return only_from(from == S::kSkipped, S::kWaiting);
     case TaskEvent::kWaited:
       return only_from(from == S::kQueued, S::kCompleted);
+    case TaskEvent::kTriedAgain:
+      return only_from(from == S::kQueued, S::kQueued);
   }
   return std::nullopt;
 }
@@ -45,8 +47,10 @@ void move_task(Context& cx, TaskIx ix, TaskEvent event, Phase to) {
   const auto allowed = next_state(before, event);
   task.phase = to;
   VX_ASSERT(allowed && *allowed == task.state());
-  VX_ASSERT(event != TaskEvent::kWaited || cx.spec_of(task).wait);
-  VX_ASSERT(event != TaskEvent::kGranted || !cx.spec_of(task).wait);
+  const NodeSpec& spec = cx.spec_of(task);
+  VX_ASSERT(event != TaskEvent::kWaited || spec.wait || spec.child);
+  VX_ASSERT(event != TaskEvent::kGranted || !(spec.wait || spec.child));
+  VX_ASSERT(event != TaskEvent::kTriedAgain || spec.child);
   Run& run = cx.run_of(task);
   ++run.changes;
   --run.made[number_of(before)];

@@ -10,12 +10,14 @@
 //      +--- 8 ---> Skipped --10--> Waiting  7 Waiting, Queued, Scheduled, Running -> Cancelled
 //                                           8 also from Queued, when a map stops early
 //                                          11 Queued -> Completed, only of a task that waits
+//                                          12 Queued -> Queued, a new try of a sub-DAG
 //
 //   1 needs met   2 granted to a worker   3 start reported   4 taken back   5 result accepted
 //   6 no try left, or a condition that cannot be evaluated (the only way from Waiting)
 //   7 cancelled   8 cannot or need not run
 //   9, 10 only by an operator's retry, which is logged
-//   11 its time is up, its signal came or its question was answered: no worker ever had it
+//   11 its time is up, its signal came, its question was answered or its run completed: no worker
+//      ever had it
 
 #include <cstdint>
 #include <optional>
@@ -38,8 +40,9 @@ enum class TaskEvent : std::uint8_t {
   kRevived,
   kUnskipped,
   kWaited,
+  kTriedAgain,
 };
-inline constexpr std::size_t kTaskEvents = 11;
+inline constexpr std::size_t kTaskEvents = 12;
 
 // Where the event leads from a state; none: there is no such edge.
 std::optional<TaskState> next_state(TaskState from, TaskEvent event);

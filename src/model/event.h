@@ -96,6 +96,8 @@ enum class EventKind : std::uint8_t {
   kRunBegan,
   kRunSkipped,
   kLimitChanged,
+  kChildStarted,
+  kChildEnded,
 };
 template <>
 inline constexpr auto kWords<EventKind> = words<EventKind>({
@@ -177,6 +179,8 @@ inline constexpr auto kWords<EventKind> = words<EventKind>({
     {EventKind::kRunBegan, "run_began"},
     {EventKind::kRunSkipped, "run_skipped"},
     {EventKind::kLimitChanged, "limit_changed"},
+    {EventKind::kChildStarted, "child_started"},
+    {EventKind::kChildEnded, "child_ended"},
 });
 
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };

@@ -68,6 +68,18 @@ inline constexpr auto kTable<RunRow> = table<RunRow>(
     field<&RunRow::reason>("reason", "why it was ended because of other runs; null: it was not")
         .stored(As::kNullIfEmpty)
         .nullable(),
+    field<&RunRow::request, &RunRequest::parent>(
+        "parent_run", "run whose task is this run as a sub-DAG; null: none")
+        .named("parent")
+        .nullable()
+        .once(),
+    field<&RunRow::request, &RunRequest::parent_task>("parent_task", "name of that task")
+        .stored(As::kNullIfEmpty)
+        .nullable()
+        .once(),
+    kept<&RunRow::request, &RunRequest::parent_index>("parent_index", "index of that task").once(),
+    kept<&RunRow::request, &RunRequest::parent_epoch>("parent_epoch", "epoch of that attempt")
+        .once(),
     field<&RunRow::levels_passed>("levels_passed", "number of levels whose tasks have all ended"),
     field<&RunRow::made>(kCountColumns, "tasks created so far, by state").named("counts"),
     kept<&RunRow::timeout_at>("timeout_at", "when the run as a whole times out"),

@@ -44,6 +44,11 @@ struct RunRequest {
   Instant slot = kNever;          // of the schedule; kNever: none
   Instant slot_end = kNever;      // the slot after it; kNever: there is none
   std::string group = {};         // key among the runs of its DAG, where that limits them
+  // Of a child: the attempt it is, of a task in another run. There is one run for each attempt.
+  RunId parent = {};  // 0: it is no child
+  std::uint32_t parent_index = 0;
+  Epoch parent_epoch = {0};
+  std::string parent_task = {};  // name of that task, and its number within a map
 };
 
 struct RunRow {  // key: id

@@ -98,7 +98,8 @@ enum class Verdict : std::uint8_t {
   kLostInTransit,
   kWorkerLost,
   kCancelled,
-  kGivenBack,  // held ahead of a slot for too long
+  kGivenBack,    // held ahead of a slot for too long
+  kChildFailed,  // of a sub-DAG: its child run failed or was cancelled
 };
 template <>
 inline constexpr auto kWords<Verdict> = words<Verdict>({
@@ -116,6 +117,7 @@ inline constexpr auto kWords<Verdict> = words<Verdict>({
     {Verdict::kWorkerLost, "worker_lost"},
     {Verdict::kCancelled, "cancelled"},
     {Verdict::kGivenBack, "given_back"},
+    {Verdict::kChildFailed, "child_failed"},
 });
 
 // What the decision that a worker is gone rests on.

@@ -44,6 +44,7 @@ struct RunFilter {
   std::string dag;
   Labels labels;       // all of them
   Labels params = {};  // all of them; a value that is no string as compact JSON
+  RunId parent = {};   // only children of this run; 0: any
 };
 
 struct TaskView {

@@ -86,7 +86,9 @@ TEST(Event, NamesAreNeverChanged) {
                                                           "run_waits",
                                                           "run_began",
                                                           "run_skipped",
-                                                          "limit_changed"}));
+                                                          "limit_changed",
+                                                          "child_started",
+                                                          "child_ended"}));
 }
 
 TEST(Event, NamesAreDistinctAndInSnakeCase) {

@@ -36,7 +36,7 @@ TEST(States, TextsOfVerdictsEvidenceAndReasonsAreWords) {
   EXPECT_EQ(texts_of<Verdict>(),
             (Texts{"completed", "exit_code", "signal", "out_of_memory", "could_not_start",
                    "execution_timeout", "stale", "not_started_in_time", "self_fenced", "drained",
-                   "lost_in_transit", "worker_lost", "cancelled", "given_back"}));
+                   "lost_in_transit", "worker_lost", "cancelled", "given_back", "child_failed"}));
   EXPECT_EQ(texts_of<Evidence>(), (Texts{"exit", "new_incarnation", "operator", "goodbye", "hint",
                                          "silence", "reconciler"}));
   EXPECT_EQ(texts_of<DeathReason>(),

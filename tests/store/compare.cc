@@ -78,6 +78,10 @@ void ask_runs(Asker& ask) {
            {.state = {}, .dag = "thumbs", .labels = {}, .params = {{"dir", "/srv"}}});
   ask.runs("a param of those that completed",
            {.state = RunState::kCompleted, .dag = {}, .labels = {}, .params = {{"n", "1"}}});
+  ask.runs("children of one run",
+           {.state = {}, .dag = {}, .labels = {}, .params = {}, .parent = {2}});
+  ask.runs("children of one run by state",
+           {.state = RunState::kRunning, .dag = {}, .labels = {}, .params = {}, .parent = {1}});
   ask.runs("a wrong label", {.state = {}, .dag = {}, .labels = {{"team", "nobody"}}});
 }
 

@@ -106,6 +106,12 @@ void World::make_run(Commit& commit) {
       request->slot = now_;
       if (rng_.chance(500)) request->slot_end = now_ + seconds(1);
     }
+    if (rng_.chance(300)) {
+      request->parent = {1 + rng_.below(3)};
+      request->parent_index = static_cast<std::uint32_t>(rng_.below(9));
+      request->parent_epoch = {1 + rng_.below(5)};
+      request->parent_task = "load[3]";
+    }
     run.row.request = request;
   }
   const auto tasks = static_cast<std::uint32_t>(rng_.between(1, run.row.plan->tasks));

@@ -48,15 +48,6 @@ std::uint64_t bytes_of(const ItemList& list) {
   return bytes;
 }
 
-// Why nothing is known of what the map goes over.
-std::string why_unknown(const Run& run, const ValueRead& source) {
-  if (!source.node) return "the run has no such param";
-  const std::string name = in_quotes(run.plan->node_spec(*source.node).name);
-  const NodeOutcome outcome = run.nodes[*source.node].outcome;
-  if (outcome == NodeOutcome::kSuccess) return "task " + name + " has no such output";
-  return "task " + name + " " + std::string(how_it_ended(outcome)) + ", so it has no outputs";
-}
-
 std::string prefix_of(const Run& run, std::uint32_t index) {
   const auto& over = std::get<MapOver>(run.plan->node_spec(index).map->over);
   return "cannot make the items of the map over " + over.text + ": ";
@@ -81,6 +72,14 @@ void take_plan(Context& cx, RunIx run_ix, PlanPtr plan) {
 }
 
 }  // namespace
+
+std::string why_unknown(const Run& run, const ValueRead& read) {
+  if (!read.node) return "the run has no such param";
+  const std::string name = in_quotes(run.plan->node_spec(*read.node).name);
+  const NodeOutcome outcome = run.nodes[*read.node].outcome;
+  if (outcome == NodeOutcome::kSuccess) return "task " + name + " has no such output";
+  return "task " + name + " " + std::string(how_it_ended(outcome)) + ", so it has no outputs";
+}
 
 void read_lists(State& state, Run& run, ReadSpan span, std::string_view values) {
   if (span.count == 0 || values.empty()) return;

@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "model/plan.h"
 #include "model/rows.h"
 #include "model/states.h"
+#include "model/value.h"
 
 namespace vortex::core {
 
@@ -65,6 +67,8 @@ struct Run {
   bool paused = false;
   bool waits_for_turn = false;  // its group is full: nothing of it has started
   std::string reason;           // why another run ended it
+  bool paused_above = false;  // a run that it is a child of is paused, directly or not
+  std::int8_t priority = 0;   // of the tasks that it is a child of, added to that of its own
   bool dirty = false;
   Instant created_at;
   Judged timeout_at = kJudgedNever;
@@ -84,6 +88,8 @@ struct Run {
   TaskCounts made{};             // tasks that have been made, by state
   std::vector<ReadValue> reads;  // what conditions read, by DagPlan::reads; missing: not known
   std::vector<ItemList> lists;   // by DagPlan::lists
+  std::vector<Value> passed;     // by PlanBase::passes: for children, and for its outputs
+  std::set<RunId> children;      // live runs that tasks of it wait for
   std::uint64_t reads_bytes = 0;
   TaskList parked;                 // ready tasks that wait for a resume
   std::vector<SignalRow> signals;  // what it was told from outside, by number

@@ -29,6 +29,7 @@ struct Queued {
     kNodeParked,  // its map is at its limit of parallel tasks
     kRunParked,   // its run is paused
     kWait,        // it runs nothing: waits for a time, a signal or an answer
+    kChild,       // it is a sub-DAG, whose run it waits for
   };
   Judged ready_at;          // not before
   Judged waiting_since;     // when it became ready
@@ -37,7 +38,9 @@ struct Queued {
   WorkerIx last_worker;     // where its last attempt was
   bool keep_away = false;   // from last_worker, for a while, because another could take it
   Place place = Place::kNowhere;
-  Instant due = kNever;  // of a wait: when its time is up, in true time
+  Instant due = kNever;                 // of a wait: when its time is up, in true time
+  RunId child;                          // kChild: its run; 0: about to be made, in this step
+  StopReason stop = StopReason::kNone;  // of a sub-DAG: its run was asked to end
 };
 
 // The right to run one attempt: a lease on the task, with the task's epoch as the fence.

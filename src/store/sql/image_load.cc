@@ -274,8 +274,13 @@ Result<void> ImageLoad::fill_signals(RunImage& image, Damaged& damaged) {
 // Neighbours are asked for together; those in a gap of a few tasks between them are left out.
 Result<void> ImageLoad::fill_outputs(RunImage& image, Damaged& damaged) {
   const DagPlan& plan = *image.run.plan;
-  const auto is_read = [](const PlanNode& node) { return node.reads > 0 || node.lists.count > 0; };
-  if (plan.reads.size() == plan.param_reads && plan.lists.size() == plan.param_lists) return {};
+  const auto is_read = [](const PlanNode& node) {
+    return node.reads > 0 || node.lists.count > 0 || node.passes.count > 0;
+  };
+  const bool none = plan.reads.size() == plan.param_reads &&
+                    plan.lists.size() == plan.param_lists &&
+                    plan.base->passes.size() == plan.base->param_passes;
+  if (none) return {};
   const std::int64_t base = keys_of(image.run.id).first;
   for (std::uint32_t first = 0; first < plan.nodes.size();) {
     if (!is_read(plan.nodes[first++])) continue;

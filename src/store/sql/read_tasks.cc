@@ -49,9 +49,12 @@ struct SqlReader::RunQuery {
 
 Statement& SqlReader::list_runs(const RunQuery& query, std::int64_t before, std::uint32_t rows) {
   const RunFilter& filter = query.filter;
-  // The narrowest way in: live runs are few, then a label, then a name, then a final state.
-  const bool by_label = !filter.labels.empty() && filter.state != RunState::kRunning;
-  Statement& statement = by_label                             ? sql_.runs_by_label
+  // The narrowest way in: the children of one run, live runs, which are few, then a label, then a
+  // name, then a final state.
+  const bool by_parent = filter.parent.value != 0;
+  const bool by_label = !by_parent && !filter.labels.empty() && filter.state != RunState::kRunning;
+  Statement& statement = by_parent                            ? sql_.runs_by_parent
+                         : by_label                           ? sql_.runs_by_label
                          : filter.state == RunState::kRunning ? sql_.runs_by_state
                          : !filter.dag.empty()                ? sql_.runs_by_dag
                          : filter.state                       ? sql_.runs_by_state
@@ -63,6 +66,7 @@ Statement& SqlReader::list_runs(const RunQuery& query, std::int64_t before, std:
     statement.null();
   }
   statement.text_or_null(filter.dag).text_or_null(query.labels).number(rows);
+  if (by_parent) statement.unsigned_number(filter.parent.value);
   if (by_label) statement.text(filter.labels[0].first).text(filter.labels[0].second);
   return statement;
 }

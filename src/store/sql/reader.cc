@@ -7,6 +7,7 @@ ReaderStatements::ReaderStatements(Session& db)
       runs_by_state(db.prepare("runs_by_state")),
       runs_by_dag(db.prepare("runs_by_dag")),
       runs_by_label(db.prepare("runs_by_label")),
+      runs_by_parent(db.prepare("runs_by_parent")),
       one_run(db.prepare("one_run_view")),
       run_marks(db.prepare("run_marks")),
       running_runs(db.prepare("running_runs")),

@@ -35,6 +35,7 @@ struct ReaderStatements {
   Statement& runs_by_state;
   Statement& runs_by_dag;
   Statement& runs_by_label;
+  Statement& runs_by_parent;
   Statement& one_run;
   Statement& run_marks;
   Statement& running_runs;

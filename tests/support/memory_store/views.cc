@@ -21,6 +21,7 @@ bool fits(const RunRow& run, const RunFilter& filter) {
   return (!filter.state || run.state == *filter.state) &&
          (filter.dag.empty() || run.plan->spec.name == filter.dag) &&
          has_labels(run, filter.labels) &&
+         (filter.parent.value == 0 || (run.request && run.request->parent == filter.parent)) &&
          (filter.params.empty() ||
           (run.request && has_members(run.request->params, filter.params)));
 }

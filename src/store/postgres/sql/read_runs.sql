@@ -31,6 +31,10 @@ LEFT JOIN dag_specs s ON s.digest = r.digest
 WHERE l0.name = $6 AND l0.value = $7 AND l0.run_id < $1 AND @run_checks@
 ORDER BY l0.run_id DESC LIMIT $5;
 
+-- name: runs_by_parent
+SELECT @run_view@ FROM runs r LEFT JOIN dag_specs s ON s.digest = r.digest
+WHERE r.parent_run = $6 AND @run_checks@ ORDER BY r.run_id DESC LIMIT $5;
+
 -- name: one_run_view
 SELECT @run_view@ FROM runs r LEFT JOIN dag_specs s ON s.digest = r.digest WHERE r.run_id = $1;
 
