@@ -14,8 +14,10 @@
 #include "codec/dag_read.h"
 #include "codec/reading.h"
 #include "model/check.h"
+#include "model/children.h"
 #include "model/expression.h"
 #include "model/expression_check.h"
+#include "model/value.h"
 
 namespace vortex::codec {
 namespace {
@@ -121,10 +123,15 @@ DagError unknown_need(const DagSpec& spec, const NodeSpec& node, std::size_t at)
 }
 
 // The text of a task that the error is about; empty when it is about something else.
-std::string_view text_of(const DagSpec& spec, const DagError& error) {
+std::string text_of(const DagSpec& spec, const DagError& error) {
   const bool key = error.member.size() == 2 && error.member[0] == "concurrency";
   if (key && error.node.empty() && spec.concurrency) return spec.concurrency->key;
   const auto node = std::ranges::find(spec.nodes, error.node, &NodeSpec::name);
+  if (node == spec.nodes.end() && error.member.size() == 2 && error.member[0] == "outputs") {
+    const auto at = std::ranges::find(spec.outputs, error.member[1],
+                                      &std::pair<std::string, std::string>::first);
+    return at == spec.outputs.end() ? std::string() : at->second;
+  }
   if (node == spec.nodes.end() || error.member.empty()) return {};
   const CommandLine& command = node->command;
   const std::string& first = error.member.front();
@@ -133,7 +140,12 @@ std::string_view text_of(const DagSpec& spec, const DagError& error) {
   if (first == "env") {
     const auto at = std::ranges::find_if(
         command.env, [&](const auto& pair) { return pair.first == error.member[1]; });
-    return at == command.env.end() ? std::string_view() : std::string_view(at->second);
+    return at == command.env.end() ? std::string() : at->second;
+  }
+  if (first == "params" && node->child && error.member.size() > 1) {
+    const auto at = std::ranges::find(node->child->params, error.member[1],
+                                      &std::pair<std::string, std::string>::first);
+    return at == node->child->params.end() ? std::string() : value_of_json(at->second).text;
   }
   if (first != "run" && first != "shell") return {};
   const auto& words = first == "run" ? command.argv : command.shell;
@@ -260,8 +272,50 @@ Decoded<DagSpec> read_dag_yaml(std::string_view text) {
   return std::unexpected(std::move(problems));
 }
 
+namespace {
+
+// Puts a DAG beside the others that the specification carries; empty: done.
+std::string carry(DagSpec& spec, std::shared_ptr<const DagSpec> dag) {
+  const DagSpec* there = find_dag(spec, dag->name);
+  if (there == nullptr) {
+    spec.dags.push_back(std::move(dag));
+    return {};
+  }
+  if (digest_of(*there) == digest_of(*dag)) return {};
+  return fmt::format("two different DAGs are called {}; rename one of them", in_quotes(dag->name));
+}
+
+std::string carry_all(DagSpec& spec, const DagSpec& dag) {
+  auto own = std::make_shared<DagSpec>(dag);
+  own->dags.clear();
+  std::string wrong = carry(spec, std::move(own));
+  for (const auto& below : dag.dags) {
+    if (wrong.empty()) wrong = carry(spec, below);
+  }
+  return wrong;
+}
+
+// Tasks that refer to files refer to the DAGs in them from now on.
+void take_files(const LoadedFile& file, DagSpec& spec, const DagOfFile& of_file,
+                DagComplaints& out) {
+  for (NodeSpec& node : spec.nodes) {
+    if (!node.child || !is_dag_file(node.child->dag) || full(out)) continue;
+    const auto dag = of_file(node.child->dag);
+    std::string wrong = dag ? carry_all(spec, **dag) : dag.error();
+    if (!wrong.empty()) {
+      out.push_back(
+          placed_complaint(file, spec, {Kind::kBadValue, node.name, std::move(wrong), {"dag"}}));
+      continue;
+    }
+    node.child->dag = (*dag)->name;
+  }
+}
+
+}  // namespace
+
 std::expected<PlanPtr, DagComplaints> check_dag_file(std::string_view text, Syntax syntax,
-                                                     const DagLimits& limits) {
+                                                     const DagLimits& limits,
+                                                     const DagOfFile& of_file) {
   LoadedFile file;
   if (auto problems = file.load(text, syntax)) {
     return std::unexpected(malformed(*std::move(problems)));
@@ -270,7 +324,10 @@ std::expected<PlanPtr, DagComplaints> check_dag_file(std::string_view text, Synt
   const bool readable = reading.problems.empty();
   DagComplaints complaints = malformed(std::move(reading.problems));
   complain_of_needs(file, reading.spec, complaints);
-  if (readable) {
+  const std::size_t before = complaints.size();
+  if (readable && of_file) take_files(file, reading.spec, of_file, complaints);
+  // A file that could not be taken would be complained of once more.
+  if (readable && complaints.size() == before) {
     complain_of_tasks(file, reading.spec, complaints);
     complain_of_schedule(file, reading.spec, limits, complaints);
     complain_of_expressions(file, reading.spec, complaints);

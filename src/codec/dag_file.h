@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <expected>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,9 +34,16 @@ struct DagComplaint {
 };
 using DagComplaints = std::vector<DagComplaint>;  // by place, at most kProblemsMax, never empty
 
-// Reads, compiles and checks the expressions. The plan's spec is what `write_dag` sends.
+// Gives the DAG in a file that a task refers to, with those that it carries itself; or what is
+// wrong with it, for people.
+using DagOfFile = std::function<std::expected<std::shared_ptr<const DagSpec>, std::string>(
+    const std::string& file)>;
+
+// Reads, compiles and checks the expressions. The plan's spec is what `write_dag` sends. Without
+// `of_file` no other file can be referred to.
 std::expected<PlanPtr, DagComplaints> check_dag_file(std::string_view text, Syntax syntax,
-                                                     const DagLimits& limits);
+                                                     const DagLimits& limits,
+                                                     const DagOfFile& of_file = {});
 
 // Where the value at a pointer of the canonical form stands in the file it was read from, or what
 // is nearest to it: for problems that the controller finds. Line 0 when the file cannot be read.

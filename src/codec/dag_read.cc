@@ -100,6 +100,10 @@ constexpr Field<DagDraft> kDagFields[] = {
        out.finally_timeout = node;
        read_timeout(in, node, out.spec.finally_timeout);
      }},
+    {"outputs",
+     [](Reading& in, NodeIx node, DagDraft& out) { read_dag_outputs(in, node, out.spec); }},
+    {"dags",
+     [](Reading& in, NodeIx node, DagDraft& out) { read_carried_dags(in, node, out.spec); }},
 };
 
 void not_here(Reading& in, NodeIx value, DagDraft& /*out*/) {
@@ -226,17 +230,18 @@ std::string_view member_of_task(Kind kind) {
 }
 
 std::string pointer_of(const DagError& error) {
+  const std::string carried = error.dag.empty() ? "" : fmt::format("/dags/{}", error.dag_at);
   if (error.node.empty()) {
     if (!error.member.empty()) {
-      std::string pointer;
+      std::string pointer = carried;
       for (const std::string& token : error.member) append_pointer(pointer, token);
       return pointer;
     }
     // Names of tasks are told by their number where they cannot be shown; the DAG's own is not.
     const bool own = error.kind == Kind::kBadName && !error.detail.starts_with("node ");
-    return std::string(own ? "/name" : member_of_dag(error.kind));
+    return carried + std::string(own ? "/name" : member_of_dag(error.kind));
   }
-  std::string pointer = error.in_finally ? "/finally" : "/tasks";
+  std::string pointer = carried + (error.in_finally ? "/finally" : "/tasks");
   append_pointer(pointer, error.node);
   if (error.member.empty()) pointer += member_of_task(error.kind);
   for (const std::string& token : error.member) append_pointer(pointer, token);
@@ -257,6 +262,9 @@ Problem explain_dag_error(const DagError& error) {
   }
   problem.message = error.node.empty() ? std::string(detail)
                                        : fmt::format("task {}: {}", in_quotes(error.node), detail);
+  if (!error.dag.empty()) {
+    problem.message = fmt::format("sub-DAG {}: {}", in_quotes(error.dag), problem.message);
+  }
   return problem;
 }
 

@@ -108,6 +108,8 @@ struct TaskDraft {
   NodeIx map = 0;
   NodeIx matrix = 0;
   NodeIx wait = 0;
+  NodeIx dag = 0;
+  NodeIx params = 0;
 };
 
 struct TaskNodes {
@@ -130,6 +132,15 @@ void write_wait(JsonWriter& json, const WaitSpec& wait);
 void read_concurrency(Reading& in, NodeIx node, std::optional<ConcurrencySpec>& out);
 // Its member, or nothing where there is none.
 void write_concurrency(JsonWriter& json, const std::optional<ConcurrencySpec>& spec);
+// The same for a task that is a sub-DAG, and what a DAG says for those that run it as one.
+void read_child_dag(Reading& in, NodeIx node, TaskDraft& out);
+void read_child_params(Reading& in, NodeIx node, TaskDraft& out);
+void refuse_beside_dag(Reading& in, const TaskDraft& draft, NodeIx task);
+void write_child(JsonWriter& json, const ChildSpec& child);
+void read_dag_outputs(Reading& in, NodeIx node, DagSpec& out);
+void read_carried_dags(Reading& in, NodeIx node, DagSpec& out);
+void write_dag_outputs(JsonWriter& json, const DagSpec& spec);
+void write_carried_dags(JsonWriter& json, const DagSpec& spec);
 
 void read_timeout(Reading& in, NodeIx node, std::optional<Duration>& out);
 

@@ -229,6 +229,11 @@ std::string task() {
       {"wait", wait(),
        "Instead of a command: what the task waits for, without a worker. Nothing about a command "
        "can stand beside it."},
+      {"dag", R"({"type":"string","pattern":"."})",
+       "Instead of a command: a DAG that runs as a child of this task, by its name or as a file "
+       "beside this one, such as ./cleanup.yaml."},
+      {"params", fmt::format(R"({{"type":"object",{}}})", names_of_members()),
+       "Params of the sub-DAG; a value that is one expression keeps its type."},
       {"worker", text(kText), "The only worker it may run on."},
       {"map", map(), "Creates many tasks from one definition."},
       {"matrix", matrix(),
@@ -243,7 +248,7 @@ std::string task() {
   };
   for (Key& key : shared_keys()) keys.push_back(std::move(key));
   return object(keys,
-                R"("oneOf":[{"required":["run"]},{"required":["wait"]}],)"
+                R"("oneOf":[{"required":["run"]},{"required":["wait"]},{"required":["dag"]}],)"
                 R"("allOf":[{"not":{"required":["map","matrix"]}},)"
                 R"({"not":{"required":["retry","retries"]}},)"
                 R"({"not":{"required":["wait","map"]}},{"not":{"required":["wait","matrix"]}},)"
@@ -252,7 +257,12 @@ std::string task() {
                 R"({"not":{"required":["wait","shell"]}},{"not":{"required":["wait","env"]}},)"
                 R"({"not":{"required":["wait","secrets"]}},)"
                 R"({"not":{"required":["wait","timeout"]}},)"
-                R"({"not":{"required":["wait","resources"]}}])");
+                R"({"not":{"required":["wait","resources"]}},)"
+                R"({"not":{"required":["params"],"not":{"required":["dag"]}}},)"
+                R"({"not":{"required":["dag","shell"]}},{"not":{"required":["dag","env"]}},)"
+                R"({"not":{"required":["dag","secrets"]}},{"not":{"required":["dag","outputs"]}},)"
+                R"({"not":{"required":["dag","inputs"]}},)"
+                R"({"not":{"required":["dag","resources"]}}])");
 }
 
 // A default has the type of its param.
@@ -330,7 +340,7 @@ std::string concurrency() {
 }
 
 std::string whole_file() {
-  const std::array<Key, 11> keys{{
+  const std::array<Key, 13> keys{{
       {"vortex", fmt::format(R"({{"const":{}}})", kDagVersion), "Version of the format."},
       {"name", name(), "Name of the DAG."},
       {"timeout", text(kDuration), "Maximum duration of a run."},
@@ -354,6 +364,14 @@ std::string whole_file() {
        "Tasks that run when all others have ended, however the run ended."},
       {"finally_timeout", text(kDuration),
        "Maximum duration of all tasks in finally together; 1h by default."},
+      {"outputs",
+       fmt::format(R"({{"type":"object",{},"maxProperties":{},"additionalProperties":{}}})",
+                   names_of_members(), kListMax, kText),
+       "What a run of this DAG gives the task that it is a sub-DAG of, such as "
+       "${{ tasks.count.outputs.rows }}."},
+      {"dags", R"({"type":"array","maxItems":100,"items":{"type":"object","required":["name"]}})",
+       "DAGs that tasks refer to by name, each a whole DAG; others are found among the stored "
+       "ones."},
   }};
   return object(keys, R"("$schema":"http://json-schema.org/draft-07/schema#",)"
                       R"("title":"vortex DAG file","required":["name","tasks"])");

@@ -218,6 +218,8 @@ constexpr Field<TaskDraft> kOwnFields[] = {
                         TaskDraft& out) { read_word(in, node, kTriggerRules, out.spec.trigger); }},
     {"run", [](Reading& in, NodeIx node, TaskDraft& out) { read_run(in, node, out.command); }},
     {"wait", read_wait},
+    {"dag", read_child_dag},
+    {"params", read_child_params},
     {"worker", [](Reading& in, NodeIx node,
                   TaskDraft& out) { read_text(in, node, out.spec.requirements.worker.text); }},
     {"map",
@@ -438,7 +440,6 @@ constexpr Field<TaskDraft> kSharedFields[] = {
 constexpr Field<TaskDraft> kYamlFields[] = {
     {"matrix", keep_node<&TaskDraft::matrix, TaskDraft>},
     {"call", not_yet<TaskDraft>},
-    {"dag", not_yet<TaskDraft>},
     {"concurrency", not_yet<TaskDraft>},
     {"hooks", not_yet<TaskDraft>},
 };
@@ -475,12 +476,11 @@ void read_defaults(Reading& in, NodeIx node, TaskDraft& out) {
 
 namespace {
 
-// Something that waits runs no command, so the defaults are not about it.
-bool has_wait(const Document& document, NodeIx task) {
+bool has_key(const Document& document, NodeIx task, std::string_view wanted) {
   bool found = false;
   if (document.kind(task) != NodeKind::kObject) return found;
   document.each_member(task, [&](NodeIx key, NodeIx) {
-    if (document.text(key) == "wait") found = true;
+    if (document.text(key) == wanted) found = true;
   });
   return found;
 }
@@ -488,8 +488,10 @@ bool has_wait(const Document& document, NodeIx task) {
 }  // namespace
 
 NodeSpec read_task(Reading& in, const TaskNodes& at, const TaskDraft& defaults) {
-  const bool waits = has_wait(in.document(), at.value);
-  TaskDraft draft = waits ? TaskDraft{} : defaults;
+  // These run no command, so the defaults are not about them.
+  const bool waits = has_key(in.document(), at.value, "wait");
+  const bool no_command = waits || has_key(in.document(), at.value, "dag");
+  TaskDraft draft = no_command ? TaskDraft{} : defaults;
   draft.shell = 0;
   draft.retry = 0;
   draft.retries = 0;
@@ -502,10 +504,14 @@ NodeSpec read_task(Reading& in, const TaskNodes& at, const TaskDraft& defaults) 
     drop_foreign_shell(in, draft);
     if (draft.matrix != 0) read_matrix(in, draft);
     const bool object = in.document().kind(at.value) == NodeKind::kObject;
-    if (object && draft.command.run == 0 && !waits) in.missing_key(at.value, "run");
+    if (object && draft.command.run == 0 && !no_command) in.missing_key(at.value, "run");
   }
   refuse_both_retries(in, draft);
-  if (waits) refuse_beside_wait(in, at.value);
+  if (waits) {
+    refuse_beside_wait(in, at.value);
+  } else if (draft.dag != 0 || draft.params != 0) {
+    refuse_beside_dag(in, draft, at.value);
+  }
   finish_command(in, draft.command);
   draft.spec.command = std::move(draft.command.command);
   return std::move(draft.spec);

@@ -121,6 +121,7 @@ void write_task(JsonWriter& json, const NodeSpec& node) {
   if (!node.condition.empty()) json.field("if", std::string_view(node.condition));
   if (node.continue_on_error) json.field("continue_on_error", true);
   if (node.wait) write_wait(json, *node.wait);
+  if (node.child) write_child(json, *node.child);
   write_command(json, node.command);
   write_secrets(json, node.secrets);
   if (node.retry) write_retry(json, *node.retry);
@@ -162,6 +163,7 @@ std::string write_dag(const DagSpec& spec) {
   write_schedule(json, spec.schedule);
   write_concurrency(json, spec.concurrency);
   write_timeout(json, "finally_timeout", spec.finally_timeout);
+  write_dag_outputs(json, spec);
   bool ends = false;
   json.key("tasks").begin_object();
   for (const NodeSpec& node : spec.nodes) {
@@ -176,6 +178,7 @@ std::string write_dag(const DagSpec& spec) {
     }
     json.end_object();
   }
+  write_carried_dags(json, spec);
   json.end_object();
   return out;
 }

@@ -248,7 +248,7 @@ std::vector<Bad> key_mistakes() {
       {block_task("    run: [x]\n    retry: {only_exit: [1], unless_exit: [2]}"), 4, 5,
        "both only_exit and unless_exit"},
       {block_task("    run: [x]\n    call: f"), 5, 5, "'call' is not supported yet"},
-      {block_task("    run: [x]\n    dag: other"), 5, 5, "'dag' is not supported yet"},
+      {block_task("    run: [x]\n    dag: other"), 4, 5, "'run' cannot stand beside 'dag'"},
       {block_task("    run: [x]\n    secrets: [a]"), 5, 14, "it must be a map",
        "write secrets: {DB_PASSWORD: db/password}"},
       {block_task("    run: [x]\n    secrets: {A: [b]}"), 5, 18, "must be a string"},

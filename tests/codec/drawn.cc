@@ -328,12 +328,27 @@ std::string drawn_bytes(Rng& rng) {
   return bytes;
 }
 
+NodeSpec drawn_child(Rng& rng, const NodeSpec& from) {
+  NodeSpec node;
+  node.name = from.name;
+  node.needs = from.needs;
+  node.retry = from.retry;
+  node.map = from.map;
+  node.child.emplace().dag = rng.chance(500) ? "carried" : "stored";
+  if (rng.chance(500)) node.child->params = {{"a", "[1,{}]"}, {"b", R"("${{ run.id }}")"}};
+  return node;
+}
+
 DagSpec drawn_dag(Rng& rng) {
   DagSpec spec;
   spec.name = drawn_name(rng);
   for (std::uint64_t i = 1 + rng.below(5); i > 0; --i) {
     NodeSpec node = drawn_node(rng, spec.nodes);
-    spec.nodes.push_back(rng.chance(150) ? drawn_wait(rng, node) : std::move(node));
+    if (rng.chance(150)) {
+      spec.nodes.push_back(drawn_wait(rng, node));
+    } else {
+      spec.nodes.push_back(rng.chance(100) ? drawn_child(rng, node) : std::move(node));
+    }
   }
   // What runs last stands last, and needs none of the others.
   if (spec.nodes.size() > 1 && spec.nodes.back().needs.empty() && rng.chance(300)) {
@@ -356,6 +371,18 @@ DagSpec drawn_dag(Rng& rng) {
   const auto given = [](const ParamSpec& param) { return param.fallback.has_value(); };
   if (std::ranges::all_of(spec.params, given) && rng.chance(500)) {
     spec.schedule = drawn_schedule(rng);
+  }
+  if (rng.chance(300)) spec.outputs = {{"id", "${{ run.id }}"}, {"plain", drawn_line(rng)}};
+  const auto carries = [](const NodeSpec& node) {
+    return node.child && node.child->dag == "carried";
+  };
+  if (std::ranges::any_of(spec.nodes, carries)) {
+    DagSpec below;
+    below.name = "carried";
+    below.nodes.resize(1);
+    below.nodes[0].name = "work";
+    below.nodes[0].command.argv = {"x"};
+    spec.dags.push_back(std::make_shared<const DagSpec>(std::move(below)));
   }
   return spec;
 }

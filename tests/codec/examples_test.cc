@@ -24,8 +24,16 @@ std::string text_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
+// Files that sub-DAGs name stand among the examples.
+std::expected<std::shared_ptr<const DagSpec>, std::string> dag_of_file(const std::string& file) {
+  const std::string yaml = text_of(kRoot / "examples" / file);
+  const auto plan = check_dag_file(yaml, Syntax::kYaml, {}, dag_of_file);
+  if (!plan) return std::unexpected("cannot read " + file);
+  return std::shared_ptr<const DagSpec>((*plan)->base, &(*plan)->base->spec);
+}
+
 std::string complaints_of(std::string_view yaml) {
-  const auto plan = check_dag_file(yaml, Syntax::kYaml, {});
+  const auto plan = check_dag_file(yaml, Syntax::kYaml, {}, dag_of_file);
   std::string out;
   if (plan) return out;
   for (const DagComplaint& c : plan.error()) out += to_text(c.problem, "example", "");
