@@ -91,13 +91,19 @@ boost::asio::awaitable<Expected<PlanPtr>> plan_for(Call& call, const SubmitBody&
     const auto read = [&call, &body] { return plan_in(call, body); };
     Expected<Expected<PlanPtr>> plan = co_await digest(call, read);
     if (!plan) co_return std::unexpected(std::move(plan.error()));
+    if (!*plan) co_return std::unexpected(std::move(plan->error()));
+    plan = co_await with_stored_dags(call, **std::move(plan));
+    if (!*plan && body.dag_name.empty()) {
+      const PartPlace place{"/dag", body.dag_at.line, body.dag_at.column};
+      plan->error().errors = placed(std::move(plan->error().errors), place);
+    }
     co_return *std::move(plan);
   }
   auto found = co_await fetch(
       call.backend, [&](store::Reader& reader) { return find_named(reader, body.dag_name); });
   if (!found) co_return std::unexpected(std::move(found.error()));
   if (!found->plan) co_return std::unexpected(trouble(Code::kNoSuchDag, body.dag_name));
-  co_return std::move(found->plan);
+  co_return co_await with_stored_dags(call, std::move(found->plan));
 }
 
 Expected<std::string> checked_params(const DagPlan& plan, const std::string& given) {
@@ -219,6 +225,7 @@ Handled list_runs(Call& call) {
     filter.state = static_cast<RunState>(*state);
   }
   filter.dag = query.text("dag");
+  filter.parent = query.run("parent").value_or(RunId{});
   filter.labels = query.labels("label");
   filter.params = query.labels("param");
   const store::PageRequest page = query.page();
@@ -336,6 +343,11 @@ Handled put_dag(Call& call) {
   Expected<Expected<NewDag>> dag = co_await digest(call, read);
   if (!dag) co_return std::unexpected(std::move(dag.error()));
   if (!*dag) co_return std::unexpected(std::move(dag->error()));
+  // A schedule starts runs by itself, so it keeps what its sub-DAGs are now; else each run finds
+  // the newest ones.
+  auto whole = co_await with_stored_dags(call, (*dag)->plan);
+  if (!whole) co_return std::unexpected(std::move(whole.error()));
+  if ((*dag)->plan->spec.schedule) (*dag)->plan = *std::move(whole);
   const std::string name = call.text();
   auto before =
       co_await fetch(call.backend, [&](store::Reader& reader) { return reader.dag(name); });

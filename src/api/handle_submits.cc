@@ -35,7 +35,7 @@ boost::asio::awaitable<Expected<Plans>> find_plans(Call& call, const SubmitManyB
     if (!item.dag_name.empty()) plans.try_emplace(item.dag_name);
   }
   if (plans.empty()) co_return plans;
-  co_return co_await fetch(call.backend, [&](store::Reader& reader) -> store::Result<Plans> {
+  auto found = co_await fetch(call.backend, [&](store::Reader& reader) -> store::Result<Plans> {
     for (auto& [name, plan] : plans) {
       auto found = find_named(reader, name);
       if (!found) return std::unexpected(found.error());
@@ -43,6 +43,14 @@ boost::asio::awaitable<Expected<Plans>> find_plans(Call& call, const SubmitManyB
     }
     return std::move(plans);
   });
+  if (!found) co_return std::unexpected(std::move(found.error()));
+  for (auto& [name, plan] : *found) {
+    if (!plan || plan->base->missing.empty()) continue;
+    auto whole = co_await with_stored_dags(call, plan);
+    if (!whole) co_return std::unexpected(std::move(whole.error()));
+    plan = *std::move(whole);
+  }
+  co_return *std::move(found);
 }
 
 // What all runs of the call have in common.

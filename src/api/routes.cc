@@ -18,6 +18,7 @@ constexpr QueryParam kDagFile[] = {
 constexpr QueryParam kRuns[] = {
     {"state", Type::kText, "only runs in this state", words_of<RunState>()},
     {"dag", Type::kText, "only runs of the DAG with this name"},
+    {"parent", Type::kText, "only runs that are sub-DAGs of this run"},
     {"label", Type::kText, "only runs with this label, key=value; may be repeated"},
     {"param", Type::kText,
      "only runs with this param, name=value, where a value other than a string is compact JSON; "

@@ -27,6 +27,9 @@ Handled answer_accepted(Call& call, core::RunAccepted accepted);
 
 store::Result<NamedDag> find_named(store::Reader& reader, const std::string& name);
 
+// The plan with the stored sub-DAGs that it refers to, as they are now.
+boost::asio::awaitable<Expected<PlanPtr>> with_stored_dags(Call& call, PlanPtr plan);
+
 // The DAG of the body: its specification, or the stored one of that name.
 boost::asio::awaitable<Expected<PlanPtr>> plan_for(Call& call, const SubmitBody& body);
 
