@@ -18,6 +18,7 @@
 #include "codec/dag_json.h"
 #include "codec/json_writer.h"
 #include "codec/params.h"
+#include "model/children.h"
 
 namespace vortex::cli {
 namespace {
@@ -80,11 +81,44 @@ std::expected<std::vector<std::string>, ExitCode> dag_files_of(
   return files;
 }
 
-std::expected<PlanPtr, ExitCode> load_dag_plan(const Context& /*context*/,
-                                               const std::string& path) {
+namespace {
+
+using FileWay = std::vector<std::filesystem::path>;  // from the first file to the present one
+
+std::expected<PlanPtr, ExitCode> load_on_way(const std::string& path, FileWay& way);
+
+// The file that a task refers to, relative to the file of its DAG.
+std::expected<std::shared_ptr<const DagSpec>, std::string> load_below(const std::string& reference,
+                                                                      FileWay& way) {
+  const std::filesystem::path path = way.back().parent_path() / reference;
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
+  if (std::ranges::find(way, real) != way.end()) {
+    std::string shown;
+    for (const auto& step : way) shown += step.filename().string() + " -> ";
+    return std::unexpected("the DAG would run itself as a sub-DAG: " + shown +
+                           real.filename().string());
+  }
+  if (way.size() > kChildDepthMax) {
+    return std::unexpected(fmt::format("sub-DAGs are nested more than {} deep", kChildDepthMax));
+  }
+  if (!std::filesystem::is_regular_file(path, error)) {
+    return std::unexpected(fmt::format("there is no file {}", path.lexically_normal().string()));
+  }
+  const auto plan = load_on_way(path.lexically_normal().string(), way);
+  if (!plan) return std::unexpected(fmt::format("the sub-DAG in {} has errors", reference));
+  return std::shared_ptr<const DagSpec>((*plan)->base, &(*plan)->base->spec);
+}
+
+std::expected<PlanPtr, ExitCode> load_on_way(const std::string& path, FileWay& way) {
   const auto text = read_file(path);
   if (!text) return std::unexpected(text.error());
-  auto plan = codec::check_dag_file(*text, codec::syntax_of(path), {.zones = &system_zones()});
+  std::error_code error;
+  way.push_back(std::filesystem::weakly_canonical(path, error));
+  auto plan = codec::check_dag_file(
+      *text, codec::syntax_of(path), {.zones = &system_zones()},
+      [&way](const std::string& reference) { return load_below(reference, way); });
+  way.pop_back();
   if (plan) return *std::move(plan);
   for (const codec::DagComplaint& complaint : plan.error()) {
     const api::Code code =
@@ -98,6 +132,14 @@ std::expected<PlanPtr, ExitCode> load_dag_plan(const Context& /*context*/,
                plan.error().size() == 1 ? "this is" : "these are");
   }
   return std::unexpected(ExitCode::kInvalid);
+}
+
+}  // namespace
+
+std::expected<PlanPtr, ExitCode> load_dag_plan(const Context& /*context*/,
+                                               const std::string& path) {
+  FileWay way;
+  return load_on_way(path, way);
 }
 
 std::expected<DagSpec, ExitCode> load_stored_dag(ApiClient& api, const std::string& name) {

@@ -20,6 +20,7 @@
 #include "cli/screen/json_view.h"
 #include "cli/screen/listing.h"
 #include "cli/screen/terminal.h"
+#include "codec/dag_json.h"
 #include "codec/dag_schema.h"
 #include "model/plan.h"
 
@@ -41,6 +42,7 @@ std::string label_of(const DagPlan& plan, std::uint32_t node) {
   }
   if (spec.wait)
     out += spec.wait->asks() ? fmt::format(" ({})", to_text(spec.wait->kind)) : " (wait)";
+  if (spec.child) out += fmt::format(" (dag {})", spec.child->dag);
   if (spec.finally) out += " (finally)";
   return out;
 }
@@ -196,22 +198,40 @@ ExitCode apply_one(const Context& context, ApiClient& api, const std::string& ca
   return ExitCode::kOk;
 }
 
+// Sub-DAGs before those that run them, else in the given order.
+std::vector<PlanPtr> children_first(std::vector<PlanPtr> plans) {
+  std::vector<PlanPtr> sorted;
+  while (!plans.empty()) {
+    const auto is_free = [&](const PlanPtr& plan) {
+      return std::ranges::none_of(plans, [&](const PlanPtr& other) {
+        return std::ranges::find(plan->base->missing, other->spec.name) !=
+               plan->base->missing.end();
+      });
+    };
+    auto next = std::ranges::find_if(plans, is_free);
+    if (next == plans.end()) next = plans.begin();  // in a circle: the controller says so
+    sorted.push_back(std::move(*next));
+    plans.erase(next);
+  }
+  return sorted;
+}
+
 // All files are checked before the first is sent: a mistake in one of them changes nothing.
 ExitCode apply_all(const Context& context, const std::vector<std::string>& paths) {
   const auto files = dag_files_of(paths);
   if (!files) return files.error();
-  std::vector<std::string> canonical;
+  std::vector<PlanPtr> plans;
   ExitCode worst = ExitCode::kOk;
   for (const std::string& path : *files) {
-    auto dag = load_dag_file(context, path);
-    if (dag) canonical.push_back(*std::move(dag));
-    if (!dag) worst = dag.error();
+    auto plan = load_dag_plan(context, path);
+    if (plan) plans.push_back(*std::move(plan));
+    if (!plan) worst = plan.error();
   }
   if (worst != ExitCode::kOk) return worst;
   const auto api = ApiClient::open(context);
   if (!api) return api.error();
-  for (const std::string& dag : canonical) {
-    const ExitCode code = apply_one(context, **api, dag);
+  for (const PlanPtr& plan : children_first(std::move(plans))) {
+    const ExitCode code = apply_one(context, **api, codec::write_dag(plan->spec));
     if (code != ExitCode::kOk) return code;
   }
   return ExitCode::kOk;

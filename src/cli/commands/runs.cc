@@ -195,6 +195,12 @@ Cell labels_cell(const object& run, const Look& /*look*/) {
   return {fmt::format("{}", fmt::join(labels, ",")), Tone::kPlain};
 }
 
+Cell parent_cell(const object& run, const Look& /*look*/) {
+  const std::string parent = text_at(run, "parent");
+  if (parent.empty()) return {};
+  return {parent + "/" + text_at(run, "parent_task"), Tone::kPlain};
+}
+
 constexpr ListColumn kRunColumns[] = {
     {"RUN", [](const object& o, const Look&) { return plain_cell(o, "id"); }},
     {"DAG", [](const object& o, const Look&) { return plain_cell(o, "dag"); }, Align::kLeft,
@@ -210,6 +216,7 @@ constexpr ListColumn kRunColumns[] = {
     {"TOOK", took_cell, Align::kRight},
     {"SLOT", [](const object& o, const Look&) { return plain_cell(o, "slot"); }, Align::kLeft,
      Shown::kWide},
+    {"PARENT", parent_cell, Align::kLeft, Shown::kWide, Shrinks::kMay},
     {"LABELS", labels_cell, Align::kLeft, Shown::kWide, Shrinks::kMay},
     {"KEY", [](const object& o, const Look&) { return plain_cell(o, "idempotency_key"); },
      Align::kLeft, Shown::kWide, Shrinks::kMay},
@@ -222,12 +229,13 @@ struct RunFilter {
   ListOptions page;
   std::string state;
   std::string dag;
+  std::string parent;
   std::vector<std::string> labels;
   std::vector<std::string> params;
 };
 
 ExitCode list_runs(const Context& context, const RunFilter& filter) {
-  QueryItems query{{"state", filter.state}, {"dag", filter.dag}};
+  QueryItems query{{"state", filter.state}, {"dag", filter.dag}, {"parent", filter.parent}};
   for (const std::string& label : filter.labels) query.emplace_back("label", label);
   for (const std::string& param : filter.params) query.emplace_back("param", param);
   return list(context, kRuns, with_query("/api/runs", query), filter.page);
@@ -253,10 +261,32 @@ void add_waits(Record& record, const object& why, const Look& look) {
   }
 }
 
-std::string run_record(const object& run, const object& why, const Look& look) {
+// The runs of its sub-DAGs, the newest first.
+void add_children(Record& record, const object& children, const Look& look) {
+  constexpr std::size_t kShownMax = 10;
+  std::size_t shown = 0;
+  for (const auto& item : list_at(children, "runs")) {
+    if (!item.is_object()) continue;
+    if (++shown > kShownMax) {
+      record.add("", "... more: vortex runs list --parent RUN");
+      break;
+    }
+    const object& child = item.get_object();
+    record.add(shown == 1 ? "children" : "",
+               fmt::format("{} {} ({}) {}", text_at(child, "id"), text_at(child, "parent_task"),
+                           text_at(child, "dag"), run_state_cell(child, look).text),
+               tone_of_state(text_at(child, "state")));
+  }
+}
+
+std::string run_record(const object& run, const object& why, const object& children,
+                       const Look& look) {
   Record record;
   const Cell state = run_state_cell(run, look);
   record.add("run", text_at(run, "id")).add("dag", text_at(run, "dag"));
+  if (const std::string parent = parent_cell(run, look).text; !parent.empty()) {
+    record.add("parent", parent);
+  }
   record.add("state", state.text, state.tone);
   if (text_at(run, "ending") != "none") record.add("ending", text_at(run, "ending"));
   if (const std::string reason = text_at(run, "reason"); !reason.empty()) {
@@ -284,6 +314,7 @@ std::string run_record(const object& run, const object& why, const Look& look) {
   if (!labels.empty()) record.add("labels", labels);
   const std::string params = text_at(run, "params");
   if (!params.empty() && params != "{}") record.add("params", params);
+  add_children(record, children, look);
   add_waits(record, why, look);
   return record.text(look);
 }
@@ -300,7 +331,12 @@ ExitCode show_run(const Context& context, const std::string& text) {
     const auto answer = (*api)->get(fmt::format("/api/runs/{}/explain", escaped(id)));
     if (answer) why = answer->object();
   }
-  return show_one(context, *run, {id, run_record(*run, why, look)});
+  object children;
+  if (!wants_json(context)) {
+    const auto answer = (*api)->get(fmt::format("/api/runs?parent={}&limit=11", escaped(id)));
+    if (answer) children = answer->object();
+  }
+  return show_one(context, *run, {id, run_record(*run, why, children, look)});
 }
 
 struct Watched {
@@ -324,6 +360,7 @@ void add_run_list(CommandSpec runs, Command& chosen) {
               "Only runs in this state: Running, Completed, Failed or Cancelled")
       .value_name("STATE");
   command.option("--dag", filter->dag, "Only runs of the DAG with this name").value_name("NAME");
+  command.option("--parent", filter->parent, "Only sub-DAGs of this run").value_name("RUN");
   command.option("--label", filter->labels, "Only runs with this label; repeat for more")
       .value_name("KEY=VALUE")
       .one_word();
@@ -395,6 +432,15 @@ std::string said_of(const WaitSpec& wait) {
   return fmt::format("for approval \"{}\"", wait.text);
 }
 
+// The DAG that a task runs as a child, with what is known of it.
+std::string child_text(const DagPlan& plan, std::uint32_t node) {
+  const auto& child = plan.nodes[node].child;
+  if (!child) return {};
+  const std::string& name = plan.node_spec(node).child->dag;
+  if (!child->plan) return fmt::format("  runs DAG {} (stored)", name);
+  return fmt::format("  runs DAG {}: {}", name, counted(child->plan->tasks, "task"));
+}
+
 // What would run, level by level, without telling anybody.
 ExitCode show_plan(const DagPlan& plan) {
   const std::uint32_t late = plan.base->late_maps;
@@ -413,9 +459,19 @@ ExitCode show_plan(const DagPlan& plan) {
         tasks = fmt::format(" x{}", plan.tasks_of(node));
       }
       print(fmt::format(
-          "    {}{}{}{}{}\n", spec.name, tasks, spec.wait ? "  waits " + said_of(*spec.wait) : "",
+          "    {}{}{}{}{}{}\n", spec.name, tasks, child_text(plan, node),
+          spec.wait ? "  waits " + said_of(*spec.wait) : "",
           spec.needs.empty() ? "" : fmt::format("  needs {}", fmt::join(spec.needs, ", ")),
           spec.finally ? "  finally" : ""));
+    }
+  }
+  for (const auto& dag : plan.spec.dags) {
+    print(fmt::format("  sub-DAG {}: {}\n", dag->name, counted(dag->nodes.size(), "task")));
+    for (const NodeSpec& node : dag->nodes) {
+      print(fmt::format(
+          "    {}{}{}{}\n", node.name, node.child ? "  runs DAG " + node.child->dag : "",
+          node.map ? "  map" : "",
+          node.needs.empty() ? "" : fmt::format("  needs {}", fmt::join(node.needs, ", "))));
     }
   }
   return ExitCode::kOk;

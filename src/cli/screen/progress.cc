@@ -31,6 +31,11 @@ std::optional<TaskState> state_after(std::string_view event) {
   return std::nullopt;
 }
 
+std::string data_text(const boost::json::object& event, std::string_view name) {
+  const auto* data = event.if_contains("data");
+  return data != nullptr && data->is_object() ? text_at(data->get_object(), name) : std::string();
+}
+
 }  // namespace
 
 std::uint32_t TaskGroup::ended() const {
@@ -92,6 +97,9 @@ void ProgressModel::apply(const boost::json::object& event) {
   const auto state = state_after(text_at(event, "event"));
   const auto task = parse_task_id(text_at(event, "task_id"));
   if (state && task) set(task->index, *state);
+  if (text_at(event, "event") != "child_started" || !task || detail_ == Detail::kWhole) return;
+  if (task->index >= states_.size()) return;
+  groups_[plan_->node_of_task(task->index)].child = data_text(event, "child");
 }
 
 void ProgressModel::set_counts(const boost::json::object& counts) {
@@ -154,6 +162,7 @@ std::string figures(const TaskGroup& group) {
   add(TaskState::kCancelled, "cancelled");
   add(TaskState::kSkipped, "skipped");
   if (group.held() > 0 && group.total > 1) out += fmt::format("  {} running", group.held());
+  if (!group.child.empty() && group.ended() < group.total) out += "  run " + group.child;
   return out;
 }
 

@@ -33,11 +33,12 @@ struct TaskGroup {
   std::string name;
   std::uint32_t total = 0;
   std::array<std::uint32_t, kTaskStates> by_state{};
+  std::string child = {};  // of sub-DAGs: the run that was started last
 
   std::uint32_t in(TaskState state) const { return by_state[number_of(state)]; }
   std::uint32_t ended() const;
   std::uint32_t held() const;
-  bool started() const { return held() > 0 || ended() > 0; }
+  bool started() const { return held() > 0 || ended() > 0 || !child.empty(); }
 };
 
 std::optional<TaskState> task_state_from(std::string_view text);
