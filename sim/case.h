@@ -26,7 +26,8 @@ inline constexpr std::uint32_t kEighthDrawing = 8;
 inline constexpr std::uint32_t kNinthDrawing = 9;
 inline constexpr std::uint32_t kTenthDrawing = 10;
 inline constexpr std::uint32_t kEleventhDrawing = 11;
-inline constexpr std::uint32_t kPresentDrawing = kEleventhDrawing;
+inline constexpr std::uint32_t kTwelfthDrawing = 12;
+inline constexpr std::uint32_t kPresentDrawing = kTwelfthDrawing;
 
 struct Case {
   std::uint64_t seed = 1;

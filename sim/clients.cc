@@ -63,6 +63,8 @@ void Clients::perform(const Act& act) {
     case ActKind::kCancelRun:
     case ActKind::kPauseRun:
     case ActKind::kPauseQueue:
+    case ActKind::kCancelAny:
+    case ActKind::kPauseAny:
       return act_on_run(act);
     case ActKind::kCancelTask:
     case ActKind::kRetryTask:
@@ -132,9 +134,22 @@ void Clients::act_on_run(const Act& act) {
   if (act.kind == ActKind::kPauseQueue) {
     return ask(core::PauseQueue{{}, act.pick % 3 == 0 ? "bulk" : "default", act.on}, kFewTries, {});
   }
+  if (act.kind == ActKind::kCancelAny || act.kind == ActKind::kPauseAny) return act_on_any(act);
   if (runs_.empty()) return;
   const RunId run = runs_[act.pick % runs_.size()];
   if (act.kind == ActKind::kCancelRun) return ask(core::CancelRun{{}, run}, kFewTries, {});
+  ask(core::PauseRun{{}, run, act.on}, kFewTries, {});
+}
+
+// Live runs, among them those that are children.
+void Clients::act_on_any(const Act& act) {
+  std::vector<RunId> live;
+  for (const auto& [id, run] : scene_.store.tables().runs()) {
+    if (run.state == RunState::kRunning) live.push_back(id);
+  }
+  if (live.empty()) return;
+  const RunId run = live[act.pick % live.size()];
+  if (act.kind == ActKind::kCancelAny) return ask(core::CancelRun{{}, run}, kFewTries, {});
   ask(core::PauseRun{{}, run, act.on}, kFewTries, {});
 }
 

@@ -46,6 +46,7 @@ class Clients {
   void perform(const Act& act);
   void submit(const Act& act);
   void act_on_run(const Act& act);
+  void act_on_any(const Act& act);
   void act_on_task(const Act& act);
   void act_on_worker(const Act& act);
   void check_attempt(const Act& act);

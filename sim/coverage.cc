@@ -349,6 +349,8 @@ constexpr Feature kFeatures[] = {
      [](const Setup& s) {
        return count_nodes(s, [](const NodeSpec& n) { return n.wait && n.wait->timeout; });
      }},
+    {"DAG", "sub-DAG", "70-one-child-per-attempt 72-outcome-of-child",
+     [](const Setup& s) { return count_nodes(s, [](const NodeSpec& n) { return !!n.child; }); }},
     {"DAG", "finally", "60-finally-is-last 61-finally-runs 24-cancel-holds",
      [](const Setup& s) { return count_nodes(s, [](const NodeSpec& n) { return n.finally; }); }},
     {"DAG", "concurrency", "62-group-limit-kept 63-turns-in-order reload-knows-all",
@@ -384,17 +386,11 @@ constexpr Feature kFeatures[] = {
        return count_drafts(s, [](const RunDraft& d) { return d.dag.run_timeout.has_value(); });
      }},
     {"DAG", "params", "26-ok-is-durable",
-     [](const Setup& s) {
-       return count_drafts(s, [](const RunDraft& d) { return !d.dag.params.empty(); });
-     }},
+     [](const Setup& s) { return count_drafts(s, [](auto& d) { return !d.dag.params.empty(); }); }},
     {"DAG", "labels of the run", "reload-knows-all",
-     [](const Setup& s) {
-       return count_drafts(s, [](const RunDraft& d) { return !d.labels.empty(); });
-     }},
+     [](const Setup& s) { return count_drafts(s, [](auto& d) { return !d.labels.empty(); }); }},
     {"DAG", "no key", "01-submit-kept",
-     [](const Setup& s) {
-       return count_drafts(s, [](const RunDraft& d) { return d.key.empty(); });
-     }},
+     [](const Setup& s) { return count_drafts(s, [](auto& d) { return d.key.empty(); }); }},
     {"DAG", "schedule, overlap skip", "57-overlap-kept", count_overlap<Overlap::kSkip>},
     {"DAG", "schedule, overlap queue_one", "57-overlap-kept", count_overlap<Overlap::kQueueOne>},
     {"DAG", "schedule, overlap queue_all", "57-overlap-kept", count_overlap<Overlap::kQueueAll>},
@@ -520,6 +516,8 @@ constexpr Feature kFeatures[] = {
      count_acts<ActKind::kSubmitWrong>},
     {"client", "signal a run", "59-said-is-taken", count_acts<ActKind::kSignal>},
     {"client", "answer an approval", "59-said-is-taken", count_acts<ActKind::kAnswer>},
+    {"client", "cancel any run", "73-held-from-above", count_acts<ActKind::kCancelAny>},
+    {"client", "pause any run", "73-held-from-above", count_acts<ActKind::kPauseAny>},
     {"client", "a malformed call", "26-nonsense-refused", count_acts<ActKind::kMalformed>},
     {"client", "watches over a large map", "35-map-complete 37-placed-right",
      [](const Setup& s) -> std::uint64_t { return s.tended.has_value(); }},

@@ -37,6 +37,8 @@ void draw_ninth(Setup& setup, Rng rng);
 void draw_tenth(Setup& setup, Rng rng);
 // What came with the eleventh: DAGs that limit how many of their runs go on at once.
 void draw_eleventh(Setup& setup, Rng rng);
+// What came with the twelfth: sub-DAGs.
+void draw_twelfth(Setup& setup, Rng rng);
 
 // Draws that recur.
 inline Duration permille_of(Duration d, std::int64_t permille) { return {d.us * permille / 1000}; }

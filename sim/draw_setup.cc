@@ -203,6 +203,7 @@ Setup draw_setup(const Case& c) {
   const Rng ninth = root.fork(16);
   const Rng tenth = root.fork(17);
   const Rng eleventh = root.fork(18);
+  const Rng twelfth = root.fork(19);
   const bool draws_more = c.drawing > kFirstDrawing;
   setup.scenario = draw_scenario(c, frame);
   const std::int64_t leases = frame.between(5, 12);
@@ -231,6 +232,7 @@ Setup draw_setup(const Case& c) {
   if (c.drawing >= kNinthDrawing) draw_ninth(setup, ninth);
   if (c.drawing >= kTenthDrawing) draw_tenth(setup, tenth);
   if (c.drawing >= kEleventhDrawing) draw_eleventh(setup, eleventh);
+  if (c.drawing >= kTwelfthDrawing) draw_twelfth(setup, twelfth);
   leave_out(setup, c);
   return setup;
 }

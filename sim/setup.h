@@ -82,6 +82,7 @@ struct RunDraft {
   Labels labels = {};
   std::string params = {};  // JSON; empty: as the DAG declares them
   std::uint32_t runs = 1;   // at most, for what all of them may take
+  bool child = false;       // nobody submits it: it is a sub-DAG of others
 };
 
 enum class ActKind : std::uint8_t {
@@ -117,6 +118,9 @@ enum class ActKind : std::uint8_t {
   kSubmitMore,   // another run of the same DAG, with a key and a param of its own
   kSetLimit,     // limit number `draft`
   kDeleteLimit,  // the same
+  // Since the twelfth drawing, of any run there is, children as well.
+  kCancelAny,
+  kPauseAny,
 };
 
 struct Act {

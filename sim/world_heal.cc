@@ -43,6 +43,10 @@ Duration longest_for(const Setup& setup, const NodeSpec& node, const NodeTraits&
            policy.worker_lease * 2;
   }
   const RetryPolicy& retry = node.retry ? *node.retry : policy.retry;
+  // Its run is counted by itself.
+  if (node.child) {
+    return (retry.backoff.max_delay + policy.worker_lease) * (2 * retry.max_retries + 4);
+  }
   const Duration limit = node.execution_timeout.value_or(policy.execution_timeout);
   const Duration runs =
       traits.hang_permille > 0 ? std::max(limit, traits.runs_max) : traits.runs_max;

@@ -20,7 +20,8 @@ Checkers::Checkers(const core::Policy& policy) : policy_(policy) {
         add_due_checkers,         add_handover_checkers,  add_probation_checkers,
         add_quota_checkers,       add_session_checkers,   add_condition_checkers,
         add_late_map_checkers,    add_schedule_checkers,  add_wait_checkers,
-        add_finally_checkers,     add_group_checkers,     add_named_limit_checkers}) {
+        add_finally_checkers,     add_group_checkers,     add_named_limit_checkers,
+        add_child_checkers}) {
     add(checkers_, tools);
   }
   std::sort(checkers_.begin(), checkers_.end(),

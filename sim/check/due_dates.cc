@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "sim/check/say.h"
@@ -111,10 +112,37 @@ class NotBeforeDue : public Checker {
     const RunRow* run = picture.runs().find(*event.run);
     if (run == nullptr || !run->plan) return;
     if (text_in(event, "reason") == "finally timeout") return check_finally(*run, event);
-    const auto& limit = run->plan->spec.run_timeout;
+    const auto limit = limit_of(picture, *run);
+    if (ended_above(picture, *run)) return;
     if (limit && event.at - run->created_at >= *limit) return;
     violated("run {} was ended by its timeout {} after it began", to_text(run->id),
              say(event.at - run->created_at));
+  }
+
+  static const TaskRow* parent_of(const Picture& picture, const RunRow& run) {
+    if (!run.request || run.request->parent.value == 0) return nullptr;
+    return picture.tasks().find({run.request->parent, run.request->parent_index});
+  }
+
+  // Of a child the time limit of its task counts as well.
+  static std::optional<Duration> limit_of(const Picture& picture, const RunRow& run) {
+    const std::optional<Duration> own = run.plan->spec.run_timeout;
+    const TaskRow* task = parent_of(picture, run);
+    const NodeSpec* spec = task == nullptr ? nullptr : picture.spec_of(*task);
+    if (spec == nullptr || !spec->execution_timeout) return own;
+    return own ? std::min(*own, *spec->execution_timeout) : *spec->execution_timeout;
+  }
+
+  // The time of a run above was up.
+  static bool ended_above(const Picture& picture, const RunRow& run) {
+    for (const TaskRow* task = parent_of(picture, run); task != nullptr;) {
+      const RunRow* above = picture.runs().find(task->id.run);
+      if (above == nullptr) return false;
+      const auto timed_out = RunEnding::kTimedOut;
+      if (above->ending == timed_out || above->finally_ending == timed_out) return true;
+      task = parent_of(picture, *above);
+    }
+    return false;
   }
 
   void check_finally(const RunRow& run, const Event& event) {

@@ -89,8 +89,9 @@ const char* edge_fault(const TaskRow* before, const TaskRow& after, const NodeSp
     if (!may_leave_final(*before, after)) return "there is no way out of that end";
   }
   const bool was_held = same_epoch && is_held(before->state);
-  if (spec.wait && is_held(after.state)) return "it only waits, and was given to a worker";
-  if (!spec.wait && needs_committed_grant(after.state) && !was_held) {
+  const bool unheld = spec.wait || spec.child;
+  if (unheld && is_held(after.state)) return "it only waits, and was given to a worker";
+  if (!unheld && needs_committed_grant(after.state) && !was_held) {
     return "its grant was not committed before";
   }
   const bool waited = before == nullptr || before->state == TaskState::kWaiting;

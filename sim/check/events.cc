@@ -76,10 +76,11 @@ class EventsTellAll : public Checker {
     }
     if (!event.task) return;
     Counts& counts = counts_[*event.task];
-    const bool waited = number_in(event, "attempts") == 0;
-    if (event.kind == EventKind::kTaskComplete && !waited) ++counts.completes;
-    if (event.kind == EventKind::kTaskFailed) ++counts.failures;
-    if (event.kind == EventKind::kTaskTimeout) ++counts.timeouts;
+    // What no worker had has no attempts of its own.
+    const bool held = !event.worker.empty();
+    if (event.kind == EventKind::kTaskComplete && held) ++counts.completes;
+    if (event.kind == EventKind::kTaskFailed && held) ++counts.failures;
+    if (event.kind == EventKind::kTaskTimeout && held) ++counts.timeouts;
     const bool dies =
         event.kind == EventKind::kTaskDeadLettered || event.kind == EventKind::kTaskQuarantined;
     if (dies) ++counts.deaths;

@@ -24,7 +24,8 @@ class AllEnds : public Checker {
 
   void finish(const Picture& picture, Instant) override {
     if (!faults_stopped_) return;
-    const std::set<RunId> may_wait = runs_on_paused_queues(picture);
+    std::set<RunId> may_wait = runs_on_paused_queues(picture);
+    add_family(picture, may_wait);
     for (const auto& [id, entry] : picture.runs().all()) {
       const RunRow& run = entry.row;
       if (run.state != RunState::kRunning || may_wait.contains(id)) continue;
@@ -41,6 +42,25 @@ class AllEnds : public Checker {
     if (nodes == nullptr || nodes->nodes_open() == 0) return;
     violated("run {} became {} with {} nodes still to run: {}", to_text(run.id), to_text(run.state),
              nodes->nodes_open(), first_open(picture, run.id));
+  }
+
+  static RunId parent_of(const RunRow& run) { return run.request ? run.request->parent : RunId{}; }
+
+  // A pause holds up what is below it, and what waits holds up what is above it.
+  static void add_family(const Picture& picture, std::set<RunId>& may_wait) {
+    std::set<RunId> paused;
+    for (const auto& [id, entry] : picture.runs().all()) {  // parents come before their children
+      const RunRow& run = entry.row;
+      if (run.state != RunState::kRunning || run.ending != RunEnding::kNone) continue;
+      if (run.paused || paused.contains(parent_of(run))) paused.insert(id);
+    }
+    may_wait.insert(paused.begin(), paused.end());
+    for (const RunId id : std::set<RunId>(may_wait)) {
+      for (const RunRow* run = picture.runs().find(id); run != nullptr;) {
+        may_wait.insert(run->id);
+        run = picture.runs().find(parent_of(*run));
+      }
+    }
   }
 
   static std::set<RunId> runs_on_paused_queues(const Picture& picture) {

@@ -44,7 +44,7 @@ class OneResult : public CommitChecker {
     const TaskRow& task = *change.after;
     if (task.state != TaskState::kCompleted) return;
     const NodeSpec* spec = picture.spec_of(task);
-    if (spec != nullptr && spec->wait) return;  // 58: there is nobody to report it
+    if (spec != nullptr && (spec->wait || spec->child)) return;  // 58: there is nobody to report it
     const AttemptRow* row = picture.attempts().find({task.id, task.epoch});
     if (row == nullptr || row->verdict != Verdict::kCompleted) {
       violated("{} without an attempt that completed", say(task));

@@ -60,7 +60,7 @@ class StopKept : public Checker {
       const TaskRow* row = picture.tasks().find(one->task);
       const bool kept =
           row != nullptr && (row->state == TaskState::kCancelled ||
-                             (is_held(row->state) && row->stop == StopReason::kCancel));
+                             (!is_final(row->state) && row->stop == StopReason::kCancel));
       if (kept) return;
       violated("the cancel of {} was acknowledged, and it is {}", say(one->task),
                row != nullptr ? say(*row) : "not there");

@@ -44,5 +44,6 @@ void add_wait_checkers(CheckerList& list, const CheckerTools& tools);         //
 void add_finally_checkers(CheckerList& list, const CheckerTools& tools);      // 60, 61
 void add_group_checkers(CheckerList& list, const CheckerTools& tools);        // 62, 63
 void add_named_limit_checkers(CheckerList& list, const CheckerTools& tools);  // 64, 65
+void add_child_checkers(CheckerList& list, const CheckerTools& tools);        // 70 to 73
 
 }  // namespace vortex::sim

@@ -18,13 +18,20 @@ class TakenInTurn : public ClaimChecker {
   explicit TakenInTurn(const CheckerTools& tools) : ClaimChecker("39-taken-in-turn", tools) {}
 
  private:
+  // The task it is an attempt of adds to the priority of its tasks.
+  static bool is_child(const Picture& picture, RunId id) {
+    const RunRow* run = picture.runs().find(id);
+    return run != nullptr && run->request && run->request->parent.value != 0;
+  }
+
   void claimed(const Picture& picture, const Claim& claim) override {
+    if (is_child(picture, claim.task.id.run)) return;
     for (const auto& [id, since] : waiting_) {
       if (id == claim.task.id) continue;
       const TaskRow* other = picture.tasks().find_before(id);
       const NodeSpec* spec = other != nullptr ? picture.spec_of(*other) : nullptr;
-      if (spec == nullptr || spec->wait || spec->priority < claim.spec.priority) continue;
-      if (spec->limits != claim.spec.limits) continue;
+      if (spec == nullptr || spec->wait || spec->child || is_child(picture, id.run)) continue;
+      if (spec->priority < claim.spec.priority || spec->limits != claim.spec.limits) continue;
       if (spec->requirements != claim.spec.requirements || !is_free(*other, *spec)) continue;
       if (spec->priority > claim.spec.priority) {
         violated("{} (priority {}) was taken before {} (priority {})", say(claim.task.id),

@@ -92,7 +92,9 @@ std::string Told::take_task(const Event& event) {
       return wrong_if(wrong, "it was not granted to that worker, or had started");
     }
     case EventKind::kTaskRequeued: {
-      const bool wrong = !held || epoch_in(event) != task.epoch.next();
+      // A sub-DAG is tried again without ever having been held.
+      const bool child = event.worker.empty() && task.state == TaskState::kQueued;
+      const bool wrong = (!held && !child) || epoch_in(event) != task.epoch.next();
       task.state = TaskState::kQueued;
       task.epoch = epoch_in(event);
       task.previous = std::exchange(task.worker, {});
@@ -118,7 +120,7 @@ std::string Told::take_end(const Event& event, ToldTask& task) {
   switch (event.kind) {
     case EventKind::kTaskComplete: {
       // What only waits is given to nobody and has no attempts.
-      if (number_in(event, "attempts") == 0) {
+      if (event.worker.empty()) {
         const bool waited = task.state == TaskState::kQueued && event.worker.empty();
         task.state = TaskState::kCompleted;
         return wrong_if(!waited, "it did not wait");
@@ -129,6 +131,9 @@ std::string Told::take_end(const Event& event, ToldTask& task) {
     }
     case EventKind::kTaskFailed:
     case EventKind::kTaskTimeout: {
+      // What no worker had: it goes on, or its death is told next.
+      if (event.worker.empty())
+        return wrong_if(task.state != TaskState::kQueued, "it did not wait");
       const bool wrong = !held || task.worker != event.worker || task.ended;
       task.ended = event.kind;
       return wrong_if(wrong, "that worker did not hold it, or its end was told before");

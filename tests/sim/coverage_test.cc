@@ -63,7 +63,7 @@ TEST(Coverage, EveryFaultAndActIsInTheList) {
         << to_text(static_cast<FaultKind>(i));
   }
   // Two more stand among the clients: agents that hold partitions, and who watches over a map.
-  EXPECT_EQ(acts, static_cast<std::size_t>(ActKind::kDeleteLimit) + 3);
+  EXPECT_EQ(acts, static_cast<std::size_t>(ActKind::kPauseAny) + 3);
 }
 
 TEST(Coverage, EveryCommandIsSentAndJudged) {
