@@ -68,6 +68,11 @@ enum class PlantedBug : std::uint8_t {
   kChildMadeTwice,
   kCancelNotPassedDown,
   kChildOutcomeLost,
+  kKeptDespiteParams,
+  kKeptBehindRerun,
+  kKeptOutputsLost,
+  kRunStartsEarly,
+  kStartTimeLost,
   kCount,
 };
 
@@ -129,6 +134,11 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(PlantedBu
         "child run made twice after a reload",
         "cancel not passed down to a child run",
         "outcome of a child run lost at a reload",
+        "result kept though a param it reads has changed",
+        "result kept behind a task that runs again",
+        "outputs of a kept result lost",
+        "run starts before its time",
+        "start time of a run lost at a reload",
     };
 
 #ifdef VX_PLANTED_BUGS

@@ -214,4 +214,10 @@ SpecDigest measure(const DagSpec& spec) {
   return hasher.digest();
 }
 
+std::uint64_t digest_of(const NodeSpec& spec) {
+  SpecHasher hasher;
+  hasher.add(spec);
+  return hasher.digest().value;
+}
+
 }  // namespace vortex

@@ -246,5 +246,7 @@ struct SpecDigest {
 };
 SpecDigest measure(const DagSpec& spec);
 inline std::uint64_t digest_of(const DagSpec& spec) { return measure(spec).value; }
+// The same for one of its nodes.
+std::uint64_t digest_of(const NodeSpec& spec);
 
 }  // namespace vortex
