@@ -322,10 +322,11 @@ class Comparison {
   // something to sweep.
   void compare(const Run& a, const Run& b) {
     const auto& [id, plan, request, state, ending, finally_ending, paused, waits_for_turn, reason,
-                 paused_above, priority, dirty, created_at, timeout_at, nodes, tasks, level_open,
-                 levels_passed, levels_known, nodes_open, ordinary_open, gated, stopped_maps, held,
-                 any_failed, finally_failed, changes, made, reads, lists, passed, children,
-                 reads_bytes, parked, signals, expanding, sweep_next, sweeping, in_bulk] = a;
+                 paused_above, priority, dirty, created_at, timeout_at, starts_at, nodes, tasks,
+                 level_open, levels_passed, levels_known, nodes_open, ordinary_open, gated,
+                 stopped_maps, held, any_failed, finally_failed, changes, made, reads, lists,
+                 passed, children, reads_bytes, parked, signals, expanding, sweep_next, sweeping,
+                 in_bulk] = a;
     same("plan", plan->digest, b.plan->digest);
     compare(*request, *b.request);
     same("state", state, b.state);
@@ -340,6 +341,7 @@ class Comparison {
     same("what is passed on is the same", true, passed == b.passed);
     same("created_at", created_at, b.created_at);
     same("timeout_at", timeout_at, b.timeout_at);
+    same("starts_at", starts_at, b.starts_at);
     same("level_open", level_open, b.level_open);
     same("levels_passed", levels_passed, b.levels_passed);
     same("levels_known", levels_known, b.levels_known);
@@ -395,7 +397,7 @@ class Comparison {
 
   void compare(const RunRequest& a, const RunRequest& b) {
     const auto& [labels, params, idempotency_key, digest, submitted_by, schedule, slot, slot_end,
-                 group, parent, parent_index, parent_epoch, parent_task] = a;
+                 group, parent, parent_index, parent_epoch, parent_task, rerun_of] = a;
     same("labels", labels, b.labels);
     same("params", params, b.params);
     same("idempotency_key", idempotency_key, b.idempotency_key);
@@ -409,6 +411,7 @@ class Comparison {
     same("index of the parent", parent_index, b.parent_index);
     same("epoch of the parent", parent_epoch, b.parent_epoch);
     same("task of the parent", parent_task, b.parent_task);
+    same("rerun_of", rerun_of, b.rerun_of);
   }
 
   // What waits for its level is judged again when that opens: it might as well wait for its needs.
@@ -485,12 +488,13 @@ class Comparison {
 
   // A checkpoint of a completed task is of no more use and is not read again.
   void compare_notes(TaskState state, const TaskNotes& a, const TaskNotes& b) {
-    const auto& [checkpoint, uploaded, step, error, exit_code] = a;
+    const auto& [checkpoint, uploaded, step, error, reused_from, exit_code] = a;
     const bool is_over = state == TaskState::kCompleted;
     if (!is_over) same("checkpoint", checkpoint, b.checkpoint);
     if (!is_over) same("uploaded checkpoint", uploaded, b.uploaded);
     same("step", step, b.step);
     same("error", error, b.error);
+    same("reused_from", reused_from, b.reused_from);
     same("exit_code", exit_code, b.exit_code);
   }
 

@@ -14,6 +14,7 @@
 #include "model/event.h"
 #include "model/ids.h"
 #include "model/plan.h"
+#include "model/reuse.h"
 #include "model/rows.h"
 #include "model/states.h"
 #include "model/sync.h"
@@ -164,6 +165,9 @@ struct SubmitRun {
   // What the run is for, where somebody makes up for a slot by hand; kNever: nothing of the kind.
   Instant slot = kNever;
   Instant slot_end = kNever;
+  Instant starts_at = kNever;  // nothing of it starts before; kNever: it starts at once
+  // Results of an earlier run that are still valid (model/reuse.h). Null: none.
+  std::shared_ptr<const KeptResults> kept = {};
 };
 struct CancelRun {
   RequestId request;

@@ -135,6 +135,7 @@ void Context::write_task(TaskIx ix) {
     row.step = t.notes->step;
     row.exit_code = t.notes->exit_code;
     row.error_message = t.notes->error;
+    row.reused_from = t.notes->reused_from;
   }
 }
 
@@ -158,6 +159,7 @@ void Context::write_run(RunIx ix) {
   row.finally_ending = r.finally_ending;
   row.waits_for_turn = r.waits_for_turn;
   row.reason = r.reason;
+  row.starts_at = r.starts_at;
 }
 
 void Context::write_worker(WorkerIx ix) {

@@ -102,10 +102,12 @@ class Context {
   // While a state is loaded: the live runs that are children, by their attempts.
   std::map<std::pair<std::pair<RunId, std::uint32_t>, Epoch>, RunId> children_of;
   bool restoring = false;  // a run is rebuilt from its rows: what follows from them was told before
-  bool reclaiming = false;        // a worker is lost, and its tasks are taken back
-  bool may_make_runs = true;      // schedules may
-  bool fleet_shrank = false;      // a worker left, or will take no more work
-  std::vector<WorkerIx> calling;  // workers with a call to answer or something new to be told
+  bool reclaiming = false;            // a worker is lost, and its tasks are taken back
+  bool may_make_runs = true;          // schedules may
+  const KeptResults* kept = nullptr;  // what the run that is made in this step keeps of another
+  RunIx keeping;                      // that run
+  bool fleet_shrank = false;          // a worker left, or will take no more work
+  std::vector<WorkerIx> calling;      // workers with a call to answer or something new to be told
 
   // Makes the rows of everything touched.
   void write_rows();

@@ -7,6 +7,7 @@
 #include "core/context.h"
 #include "core/machine.h"
 #include "core/obstacles.h"
+#include "model/schedule.h"
 
 namespace vortex::core {
 namespace {
@@ -45,6 +46,12 @@ std::vector<std::string> how_needs_stand(const Run& run, std::uint32_t index) {
 }
 
 Explanation why_waiting(const Run& run, std::uint32_t index) {
+  if (is_ahead(run, index)) {
+    Explanation out = because(WaitReason::kRunNotBegun, "the start time of its run comes",
+                              {"its run starts at " + slot_text(run.starts_at)});
+    out.moves_at = run.starts_at;
+    return out;
+  }
   if (run.nodes[index].phase == NodePhase::kGated) {
     return because(WaitReason::kLevelClosed, "all tasks of the lower levels end",
                    {"level " + std::to_string(run.plan->nodes[index].level) + ", " +
@@ -140,6 +147,9 @@ Explanation explain(State& state, TaskId id, Instant now) {
     if (task.state() == TaskState::kSkipped) out = why_skipped(run, task.node);
     const bool told = task.state() == TaskState::kSkipped;  // why_skipped says it
     if (!told && task.notes && !task.notes->error.empty()) out.details.push_back(task.notes->error);
+    if (task.notes && !task.notes->reused_from.empty()) {
+      out.details.push_back("it did not run: its result is that of " + task.notes->reused_from);
+    }
   }
   if (ending_of(run, task.node) != RunEnding::kNone) {
     out.details.emplace_back("its run is being cancelled");
@@ -176,7 +186,8 @@ std::string_view to_text(WaitReason reason) {
                                          "waits_for_turn",
                                          "limit_full",
                                          "no_such_limit",
-                                         "waits_for_child"};
+                                         "waits_for_child",
+                                         "run_not_begun"};
   return kTexts[static_cast<std::size_t>(reason)];
 }
 

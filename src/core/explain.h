@@ -48,6 +48,7 @@ enum class WaitReason : std::uint8_t {
   kLimitFull,      // a named limit has no slot or no rate left
   kNoSuchLimit,    // nobody has set the limit that it names
   kWaitsForChild,  // of a sub-DAG: its run has not ended
+  kRunNotBegun,    // its run was submitted ahead of its time
 };
 
 // One of the things that keep a task from running.

@@ -110,11 +110,13 @@ void count_final(NodeRun& node, TaskState state) {
 }
 
 void restore_notes(Task& task, const TaskRow& row) {
-  if (row.step.empty() && row.error_message.empty() && row.exit_code == 0) return;
+  const bool none = row.step.empty() && row.error_message.empty() && row.reused_from.empty();
+  if (none && row.exit_code == 0) return;
   TaskNotes& notes = task.notes_for_writing();
   notes.step = row.step;
   notes.error = row.error_message;
   notes.exit_code = row.exit_code;
+  notes.reused_from = row.reused_from;
 }
 
 void restore_task(Context& cx, RunIx run_ix, const TaskRow& row) {
@@ -174,6 +176,14 @@ void restore_places(Context& cx, const Run& run) {
     queued->keep_away = last.valid() && another_could_take(cx, cx.task(ix), last);
     place_task(cx, ix, Turn::kBehind);
   }
+}
+
+// Whether its time has come is decided by the timer alone, so that it is told of once.
+void restore_start(Context& cx, RunIx ix, const RunRow& row) {
+  if (row.starts_at == kNever || planted(PlantedBug::kStartTimeLost)) return;
+  cx.run(ix).starts_at = row.starts_at;
+  if (row.ending != RunEnding::kNone) return;
+  cx.state.promises.set({TimerKind::kRun, ix.value}, {row.starts_at.us});
 }
 
 void restore_signals(Context& cx, Run& run, const RunImage& image) {
@@ -313,6 +323,7 @@ RunIx restore_run(Context& cx, const RunImage& image) {
   run.finally_ending = row.finally_ending;
   run.waits_for_turn = row.waits_for_turn;
   run.reason = row.reason;
+  restore_start(cx, ix, row);
   restore_group(cx, run);
   run.paused = row.paused;
   run.created_at = row.created_at;

@@ -31,7 +31,25 @@ void on_forget_run(Context& cx, const ForgetRun& command);
 constexpr std::size_t kKeyBytesMax = 256;  // of an idempotency key
 constexpr std::size_t kParamsBytesMax = 1024 * 1024;
 // A new run with its first tasks. Its key is not known yet, and it fits into the quotas.
-RunId make_run(Context& cx, PlanPtr plan, RunRequest request);
+struct RunStart {
+  Instant at = kNever;                // nothing of it starts before; kNever: it starts at once
+  const KeptResults* kept = nullptr;  // of an earlier run
+};
+RunId make_run(Context& cx, PlanPtr plan, RunRequest request, const RunStart& start = {});
+// The time has come for a run that was submitted ahead of it.
+void on_run_start(Context& cx, RunIx ix);
+// A run that waits for its start, and a node of it that must not begin before.
+inline bool is_ahead(const Run& run, std::uint32_t node) {
+  return run.starts_at != kNever && !run.plan->node_spec(node).finally;
+}
+
+// Results that a new run keeps of an earlier one: their tasks are completed in the step that makes
+// the run, each when its node is let start. What is not in reach then runs like any other.
+
+// What is kept for the node by the run that is being made; null: nothing.
+const KeptNode* kept_for(const Context& cx, RunIx run, std::uint32_t node);
+// Precondition: the node is active and none of its tasks has left Waiting.
+void keep_node(Context& cx, RunIx run, std::uint32_t node, const KeptNode& kept);
 // Which quota one more run would exceed, for people; empty: it fits.
 std::string over_quota(const State& state, const DagPlan& plan, const RunRequest& request);
 

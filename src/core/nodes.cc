@@ -101,6 +101,9 @@ void start_node(Context& cx, RunIx run_ix, std::uint32_t index) {
     }
   }
   node.phase = NodePhase::kActive;
+  if (const KeptNode* kept = kept_for(cx, run_ix, index)) {
+    return keep_node(cx, run_ix, index, *kept);
+  }
   // Nothing is to be made, so it need not stand in line with what is made in slices.
   if (run.plan->tasks_of(index) == 0) return check_node_ended(cx, run_ix, index);
   const TaskIx ix = first_task_of(run, index);
@@ -183,6 +186,7 @@ void on_run_ended(Context& cx, RunIx ix) {
   run.state = state_at_end(run);
   cx.touch(ix);
   cx.state.timers.clear({TimerKind::kRun, ix.value});
+  cx.state.promises.clear({TimerKind::kRun, ix.value});
   cx.event(EventKind::kRunComplete, {.worker = {}, .task = {}, .run = ix},
            {{"state", std::string(to_text(run.state))}});
   leave_group(cx, run);
@@ -234,7 +238,7 @@ void consider_node(Context& cx, RunIx run_ix, std::uint32_t index) {
   Run& run = cx.run(run_ix);
   NodeRun& node = run.nodes[index];
   if (node.phase != NodePhase::kPending || closed_to_new(run, index)) return;
-  if (run.waits_for_turn) return;
+  if (run.waits_for_turn || is_ahead(run, index)) return;
   const std::uint32_t others = planted(PlantedBug::kFinallyStartsEarly) ? 1 : 0;
   if (is_last(run, index) && run.ordinary_open > others) return;
   switch (judge_node(run, index)) {

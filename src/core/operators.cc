@@ -21,6 +21,7 @@ void end_run(Context& cx, RunIx ix, RunEnding why) {
   if (ending != RunEnding::kNone) return;
   if (last) REACHED("core: finally tasks stopped");
   ending = why;
+  cx.state.promises.clear({TimerKind::kRun, ix.value});  // it will not start any more
   cx.touch(ix);
   cx.event(EventKind::kRunCancelRequested, {.worker = {}, .task = {}, .run = ix},
            {{"reason", std::string(why != RunEnding::kTimedOut ? "cancel"
@@ -345,7 +346,9 @@ TaskIx revivable(Context& cx, RequestId request, TaskId id, const RunImage* imag
     cx.refuse(request, refusal->kind, refusal->detail);
     return {};
   }
-  if (std::string full = live ? std::string() : why_group_is_full(cx.state, image->run);
+  const bool known = !live && image->run.request;
+  if (std::string full =
+          known ? why_group_is_full(cx.state, *image->run.plan, *image->run.request) : "";
       !full.empty()) {
     cx.refuse(request, RefusalKind::kWrongState, std::move(full));
     return {};

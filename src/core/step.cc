@@ -69,7 +69,9 @@ void fire(Context& cx, TimerKey key) {
 void on_tick(Context& cx) {
   if (planted(PlantedBug::kDeathAndRequeueApart)) finish_planted_split(cx);
   while (const auto key = cx.state.timers.pop_due(cx.judged)) fire(cx, *key);
-  while (const auto key = cx.state.promises.pop_due({cx.now.us})) on_wait_due(cx, {key->index});
+  while (const auto key = cx.state.promises.pop_due({cx.now.us})) {
+    key->kind == TimerKind::kRun ? on_run_start(cx, {key->index}) : on_wait_due(cx, {key->index});
+  }
 }
 
 class Handle {

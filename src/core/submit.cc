@@ -10,6 +10,7 @@
 #include "base/reached.h"
 #include "core/machine.h"
 #include "model/check.h"
+#include "model/schedule.h"
 
 namespace vortex::core {
 
@@ -198,6 +199,10 @@ void on_submit(Context& cx, const SubmitRun& command) {
     return cx.refuse(command.request, RefusalKind::kMalformed,
                      "the params have more than " + std::to_string(kParamsBytesMax) + " bytes");
   }
+  if (command.kept && command.starts_at != kNever) {
+    return cx.refuse(command.request, RefusalKind::kMalformed,
+                     "a run that starts later cannot keep results of an earlier one");
+  }
   const auto plan = plan_of(command, cx.state.policy.dag_limits);
   if (!plan) {
     return cx.reply(command.request,
@@ -212,6 +217,7 @@ void on_submit(Context& cx, const SubmitRun& command) {
                      command.submitted_by};
   request.slot = command.slot;
   request.slot_end = command.slot_end;
+  if (command.kept) request.rerun_of = command.kept->run;
   request.digest = digest_of(request, **plan);
   if (answer_known_key(cx, command, request.digest)) return;
   if (std::string wrong = over_quota(cx.state, **plan, request); !wrong.empty()) {
@@ -222,7 +228,14 @@ void on_submit(Context& cx, const SubmitRun& command) {
     REACHED("core: submit refused because its group has no key");
     return cx.refuse(command.request, RefusalKind::kMalformed, std::move(wrong));
   }
-  const RunId id = make_run(cx, *plan, std::move(request));
+  // What is kept is known to this step alone.
+  if (command.kept && !command.kept->nodes.empty()) {
+    if (std::string full = why_group_is_full(cx.state, **plan, request); !full.empty()) {
+      return cx.refuse(command.request, RefusalKind::kWrongState,
+                       "a run that keeps results has to begin at once; " + full);
+    }
+  }
+  const RunId id = make_run(cx, *plan, std::move(request), {command.starts_at, command.kept.get()});
   cx.reply(command.request, RunAccepted{id, false});
 }
 
@@ -238,9 +251,29 @@ std::optional<Duration> time_limit(Context& cx, const Run& run) {
   return std::min(*own, *above);
 }
 
+// What the bug does: nobody looks at what the nodes need.
+void keep_at_once(Context& cx, RunIx ix) {
+  for (const KeptNode& kept : cx.kept->nodes) {
+    NodeRun& node = cx.run(ix).nodes[kept.node];
+    if (node.phase != NodePhase::kPending || kept_for(cx, ix, kept.node) == nullptr) continue;
+    node.phase = NodePhase::kActive;
+    keep_node(cx, ix, kept.node, kept);
+  }
+}
+
 }  // namespace
 
-RunId make_run(Context& cx, PlanPtr plan, RunRequest request) {
+// From here on its time counts, and what needs nothing may run.
+void begin_run(Context& cx, RunIx ix) {
+  Run& run = cx.run(ix);
+  for (std::uint32_t node = 0; node < run.nodes.size(); ++node) consider_node(cx, ix, node);
+  if (const auto limit = time_limit(cx, run)) {
+    run.timeout_at = cx.judged + *limit;
+    cx.state.timers.set({TimerKind::kRun, ix.value}, run.timeout_at);
+  }
+}
+
+RunId make_run(Context& cx, PlanPtr plan, RunRequest request, const RunStart& start) {
   const RunId id = cx.state.counters.next_run;
   cx.state.counters.next_run = id.next();
   cx.touch_counters();
@@ -261,19 +294,29 @@ RunId make_run(Context& cx, PlanPtr plan, RunRequest request) {
     cx.fx.events.back().data.emplace_back("parent", to_text(run.request->parent));
   }
   make_waiting_tasks(cx, ix);
+  if (start.kept != nullptr) {
+    cx.kept = start.kept;
+    cx.keeping = ix;
+    if (planted(PlantedBug::kKeptBehindRerun)) keep_at_once(cx, ix);
+  }
+  if (start.at != kNever && start.at > cx.now && !planted(PlantedBug::kRunStartsEarly)) {
+    REACHED("core: run waits for its time");
+    run.starts_at = start.at;
+    cx.state.promises.set({TimerKind::kRun, ix.value}, {start.at.us});
+    return id;
+  }
   begin_or_wait(cx, ix);
   return id;
 }
 
-void begin_run(Context& cx, RunIx ix) {
+void on_run_start(Context& cx, RunIx ix) {
   Run& run = cx.run(ix);
-  for (std::uint32_t node = 0; node < run.nodes.size(); ++node) {
-    if (run.plan->nodes[node].needs.empty()) consider_node(cx, ix, node);
-  }
-  if (const auto limit = time_limit(cx, run)) {
-    run.timeout_at = cx.judged + *limit;
-    cx.state.timers.set({TimerKind::kRun, ix.value}, run.timeout_at);
-  }
+  const Instant due = run.starts_at;
+  run.starts_at = kNever;
+  cx.touch(ix);
+  cx.event(EventKind::kRunStarted, {.worker = {}, .task = {}, .run = ix},
+           {{"due", slot_text(due)}});
+  begin_or_wait(cx, ix);
 }
 
 void on_forget_run(Context& cx, const ForgetRun& command) {

@@ -37,6 +37,8 @@ std::optional<TaskState> next_state(TaskState from, TaskEvent event) {
       return only_from(from == S::kQueued, S::kCompleted);
     case TaskEvent::kTriedAgain:
       return only_from(from == S::kQueued, S::kQueued);
+    case TaskEvent::kKept:
+      return only_from(from == S::kWaiting, S::kCompleted);
   }
   return std::nullopt;
 }

@@ -11,6 +11,7 @@
 //                                           8 also from Queued, when a map stops early
 //                                          11 Queued -> Completed, only of a task that waits
 //                                          12 Queued -> Queued, a new try of a sub-DAG
+//                                          13 Waiting -> Completed, with the result of another
 //
 //   1 needs met   2 granted to a worker   3 start reported   4 taken back   5 result accepted
 //   6 no try left, or a condition that cannot be evaluated (the only way from Waiting)
@@ -18,6 +19,7 @@
 //   9, 10 only by an operator's retry, which is logged
 //   11 its time is up, its signal came, its question was answered or its run completed: no worker
 //      ever had it
+//   13 in the step that makes its run, which keeps what is still valid of an earlier one
 
 #include <cstdint>
 #include <optional>
@@ -41,8 +43,9 @@ enum class TaskEvent : std::uint8_t {
   kUnskipped,
   kWaited,
   kTriedAgain,
+  kKept,
 };
-inline constexpr std::size_t kTaskEvents = 12;
+inline constexpr std::size_t kTaskEvents = 13;
 
 // Where the event leads from a state; none: there is no such edge.
 std::optional<TaskState> next_state(TaskState from, TaskEvent event);

@@ -98,6 +98,7 @@ enum class EventKind : std::uint8_t {
   kLimitChanged,
   kChildStarted,
   kChildEnded,
+  kRunStarted,
 };
 template <>
 inline constexpr auto kWords<EventKind> = words<EventKind>({
@@ -181,6 +182,7 @@ inline constexpr auto kWords<EventKind> = words<EventKind>({
     {EventKind::kLimitChanged, "limit_changed"},
     {EventKind::kChildStarted, "child_started"},
     {EventKind::kChildEnded, "child_ended"},
+    {EventKind::kRunStarted, "run_started"},
 });
 
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };

@@ -80,6 +80,14 @@ inline constexpr auto kTable<RunRow> = table<RunRow>(
     kept<&RunRow::request, &RunRequest::parent_index>("parent_index", "index of that task").once(),
     kept<&RunRow::request, &RunRequest::parent_epoch>("parent_epoch", "epoch of that attempt")
         .once(),
+    field<&RunRow::request, &RunRequest::rerun_of>(
+        "rerun_of", "run whose results it was allowed to keep; null: none")
+        .nullable()
+        .once(),
+    field<&RunRow::starts_at>("starts_us", "when it will start; null: it has started")
+        .named("starts_at")
+        .stored(As::kMicros)
+        .nullable(),
     field<&RunRow::levels_passed>("levels_passed", "number of levels whose tasks have all ended"),
     field<&RunRow::made>(kCountColumns, "tasks created so far, by state").named("counts"),
     kept<&RunRow::timeout_at>("timeout_at", "when the run as a whole times out"),
@@ -147,6 +155,10 @@ inline constexpr auto kTable<TaskRow> = table<TaskRow>(
     field<&TaskRow::exit_code>("exit_code", "exit code of its last attempt that ended by itself"),
     field<&TaskRow::error_message>("error_message", "error of its last attempt; empty: none")
         .stored(As::kNullIfEmpty),
+    field<&TaskRow::reused_from>("reused_from",
+                                 "task whose result it has taken over; null: its own")
+        .stored(As::kNullIfEmpty)
+        .nullable(),
     kept<&TaskRow::granted_at>("granted_us", "when it was assigned to the worker that holds it")
         .stored(As::kMicros),
     kept<&TaskRow::node>("node", "number of its node in the plan").once(),

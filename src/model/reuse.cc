@@ -143,7 +143,9 @@ class Matcher {
     const DagPlan& plan = *now_.plan;
     const NodeSpec& spec = plan.node_spec(node);
     const auto found = by_name_.find(spec.name);
-    if (spec.finally || again_.contains(node) || found == by_name_.end()) return false;
+    // A sub-DAG may have been changed, and its params are no matter of the task alone.
+    if (spec.finally || spec.child) return false;
+    if (again_.contains(node) || found == by_name_.end()) return false;
     const DagPlan& before = *earlier_.plan;
     if (digest_of(before.node_spec(found->second)) != digest_of(spec)) return false;
     const auto& needs = plan.nodes[node].needs;

@@ -49,6 +49,7 @@ struct RunRequest {
   std::uint32_t parent_index = 0;
   Epoch parent_epoch = {0};
   std::string parent_task = {};  // name of that task, and its number within a map
+  RunId rerun_of = {};            // the run whose results it was allowed to keep; 0: none
 };
 
 struct RunRow {  // key: id
@@ -68,6 +69,7 @@ struct RunRow {  // key: id
   RunEnding finally_ending = RunEnding::kNone;  // why its `finally` tasks were stopped
   bool waits_for_turn = false;                  // its group was full, and it has not begun
   std::string reason = {};                      // of a run that another one ended; empty: none
+  Instant starts_at = kNever;                   // nothing of it starts before; kNever: it has begun
 };
 
 struct TaskRow {  // key: id
@@ -91,6 +93,7 @@ struct TaskRow {  // key: id
   std::string step;
   std::int32_t exit_code = 0;
   std::string error_message;
+  std::string reused_from = {};  // id of the task whose result it has taken over; empty: its own
 };
 
 // What somebody outside told a run: a signal, or the answer to an approval. Each is kept; a wait

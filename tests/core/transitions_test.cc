@@ -21,15 +21,15 @@ constexpr auto K = TaskState::kSkipped;
 
 // clang-format off
 constexpr std::array<std::array<TaskState, kTaskEvents>, kTaskStates> kTable{{
-    // met  grant start back  done  fail  cancl skip  reviv unskip waited again
-    {  Q,   kNo,  kNo,  kNo,  kNo,  F,    X,    K,    kNo,  kNo,  kNo, kNo },  // Waiting
-    {  kNo, S,    kNo,  kNo,  kNo,  F,    X,    K,    kNo,  kNo,  C  , Q   },  // Queued
-    {  kNo, kNo,  R,    Q,    kNo,  F,    X,    kNo,  kNo,  kNo,  kNo, kNo },  // Scheduled
-    {  kNo, kNo,  kNo,  Q,    C,    F,    X,    kNo,  kNo,  kNo,  kNo, kNo },  // Running
-    {  kNo, kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo, kNo },  // Completed
-    {  kNo, kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  Q,    kNo,  kNo, kNo },  // Failed
-    {  kNo, kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo, kNo },  // Cancelled
-    {  kNo, kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  W,    kNo, kNo },  // Skipped
+    // met  grant start back  done  fail  cancl skip  reviv unskip waited again kept
+    {  Q,   kNo,  kNo,  kNo,  kNo,  F,    X,    K,    kNo,  kNo,  kNo, kNo, C   },  // Waiting
+    {  kNo, S,    kNo,  kNo,  kNo,  F,    X,    K,    kNo,  kNo,  C  , Q  , kNo },  // Queued
+    {  kNo, kNo,  R,    Q,    kNo,  F,    X,    kNo,  kNo,  kNo,  kNo, kNo, kNo },  // Scheduled
+    {  kNo, kNo,  kNo,  Q,    C,    F,    X,    kNo,  kNo,  kNo,  kNo, kNo, kNo },  // Running
+    {  kNo, kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo, kNo, kNo },  // Completed
+    {  kNo, kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  Q,    kNo,  kNo, kNo, kNo },  // Failed
+    {  kNo, kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo, kNo, kNo },  // Cancelled
+    {  kNo, kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  W,    kNo, kNo, kNo },  // Skipped
 }};
 // clang-format on
 

@@ -88,7 +88,8 @@ TEST(Event, NamesAreNeverChanged) {
                                                           "run_skipped",
                                                           "limit_changed",
                                                           "child_started",
-                                                          "child_ended"}));
+                                                          "child_ended",
+                                                          "run_started"}));
 }
 
 TEST(Event, NamesAreDistinctAndInSnakeCase) {

@@ -176,7 +176,7 @@ bool give_turns(Context& cx) {
 }
 
 void restore_group(Context& cx, const Run& run) {
-  if (!is_limited(run)) return;
+  if (!is_limited(run) || run.starts_at != kNever) return;
   if (!run.waits_for_turn) {
     if (!planted(PlantedBug::kGroupForgottenAtReload))
       cx.state.groups.hold(group_name(run), run.id);
@@ -185,12 +185,11 @@ void restore_group(Context& cx, const Run& run) {
   }
 }
 
-std::string why_group_is_full(const State& state, const RunRow& row) {
-  const auto& spec = row.plan->spec.concurrency;
-  if (!spec || !row.request) return {};
-  const GroupName name = group_name(*row.plan, *row.request);
+std::string why_group_is_full(const State& state, const DagPlan& plan, const RunRequest& request) {
+  if (!plan.spec.concurrency) return {};
+  const GroupName name = group_name(plan, request);
   const RunGroup* group = state.groups.find(name);
-  if (group == nullptr || group->holding.size() < spec->limit) return {};
+  if (group == nullptr || group->holding.size() < plan.spec.concurrency->limit) return {};
   return full_text(name, *group) + "; retry it when that has ended";
 }
 
@@ -216,6 +215,7 @@ std::vector<std::string> wrong_groups(const State& state) {
   for (std::size_t slot = 0; slot < state.runs.slots(); ++slot) {
     const Run* run = state.runs.at_slot(slot);
     if (run == nullptr || !is_limited(*run) || run->state != RunState::kRunning) continue;
+    if (run->starts_at != kNever) continue;
     if (!run->waits_for_turn) there[group_name(*run)].holding.insert(run->id);
     if (run->waits_for_turn && run->ending == RunEnding::kNone) {
       there[group_name(*run)].waiting.insert(run->id);

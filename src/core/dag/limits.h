@@ -33,8 +33,8 @@ bool end_if_unbegun(Context& cx, RunIx run);
 // Lets those begin whose turn has come; false: nobody.
 bool give_turns(Context& cx);
 void restore_group(Context& cx, const Run& run);
-// Why a run that has ended cannot go on now; empty: it can.
-std::string why_group_is_full(const State& state, const RunRow& row);
+// Why a run that has ended cannot go on now, nor a new one begin; empty: it can.
+std::string why_group_is_full(const State& state, const DagPlan& plan, const RunRequest& request);
 // What the groups do not have right of the runs in memory.
 std::vector<std::string> wrong_groups(const State& state);
 

@@ -72,6 +72,7 @@ struct Run {
   bool dirty = false;
   Instant created_at;
   Judged timeout_at = kJudgedNever;
+  Instant starts_at = kNever;  // nothing of it starts before; kNever: it has begun
   std::vector<NodeRun> nodes;
   std::vector<TaskIx> tasks;              // by index in the plan; none: not made yet
   std::vector<std::uint32_t> level_open;  // nodes not yet done, by level

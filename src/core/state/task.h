@@ -84,6 +84,7 @@ struct TaskNotes {
   CheckpointRef uploaded;  // instead, when it is kept in pieces
   std::string step;
   std::string error;
+  std::string reused_from;  // id of the task whose result it has; empty: it has its own
   std::int32_t exit_code = 0;
 };
 
