@@ -115,26 +115,48 @@ void read_labels(Reading& in, NodeIx node, SubmitBody& out) {
   std::ranges::sort(out.labels);
 }
 
-constexpr codec::Field<SubmitBody> kSubmitFields[] = {
-    {"dag", read_dag_or_name, Presence::kRequired},
-    {"params", read_params},
-    {"labels", read_labels},
-};
-void read_slot(Reading& in, NodeIx node, SubmitBody& out) {
+void read_moment(Reading& in, NodeIx node, std::optional<Instant>& out) {
   const auto text = codec::text_of(in, node);
   if (!text) return;
   const auto time = parse_written_time(*text, DayEnd::kFirst);
   if (time && !time->local) {
-    out.slot = Instant{time->seconds * 1'000'000};
+    out = Instant{time->seconds * 1'000'000};
   } else {
     in.problem(node, "it must be a time in UTC", "write 2026-03-27T01:30:00Z");
   }
 }
 
-constexpr codec::Field<SubmitBody> kNamedFields[] = {
-    {"slot", read_slot},
+void read_slot(Reading& in, NodeIx node, SubmitBody& out) { read_moment(in, node, out.slot); }
+void read_start(Reading& in, NodeIx node, SubmitBody& out) { read_moment(in, node, out.starts_at); }
+
+void read_kept_run(Reading& in, NodeIx node, KeepBody& out) {
+  const auto text = codec::text_of(in, node);
+  const auto run = text ? parse_run_id(*text) : std::nullopt;
+  if (run) out.run = *run;
+  if (text && !run) in.problem(node, "it must be the id of a run", "write r42");
+}
+
+constexpr codec::Field<KeepBody> kKeepFields[] = {
+    {"run", read_kept_run, Presence::kRequired},
+    {"again",
+     [](Reading& in, NodeIx node, KeepBody& out) { codec::read_texts(in, node, out.again); }},
+};
+
+void read_keep(Reading& in, NodeIx node, SubmitBody& out) {
+  codec::read_object(in, node, {}, kKeepFields, out.keep);
+}
+
+constexpr codec::Field<SubmitBody> kSubmitFields[] = {
+    {"dag", read_dag_or_name, Presence::kRequired},
     {"params", read_params},
     {"labels", read_labels},
+    {"starts_at", read_start},
+    {"keep", read_keep},
+};
+
+constexpr codec::Field<SubmitBody> kNamedFields[] = {
+    {"slot", read_slot},     {"starts_at", read_start}, {"keep", read_keep},
+    {"params", read_params}, {"labels", read_labels},
 };
 
 void read_dag_of_item(Reading& in, NodeIx node, SubmitItem& out) {

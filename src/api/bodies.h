@@ -16,6 +16,11 @@
 
 namespace vortex::api {
 
+// Which results of an earlier run a new one may keep.
+struct KeepBody {
+  RunId run;                       // 0: of none
+  std::vector<std::string> again;  // tasks that run again, with everything behind them
+};
 struct SubmitBody {
   std::string dag_name;    // either a name
   std::string dag_json;    // or a specification, as it stands in the body
@@ -23,6 +28,8 @@ struct SubmitBody {
   std::string params = "{}";
   Labels labels;                     // sorted by key
   std::optional<Instant> slot = {};  // of the stored DAG's schedule, to be made up for
+  std::optional<Instant> starts_at = {};
+  KeepBody keep = {};
 };
 codec::Decoded<SubmitBody> read_submit(std::string_view json);
 struct SubmitItem : SubmitBody {

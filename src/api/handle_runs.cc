@@ -139,6 +139,20 @@ std::optional<Trouble> set_slot(core::SubmitRun& submit, const SubmitBody& body)
   return std::nullopt;
 }
 
+// A time that has passed starts the run at once: the request may have been on its way for a while.
+std::optional<Trouble> set_start(Call& call, core::SubmitRun& submit, const SubmitBody& body) {
+  if (!body.starts_at) return std::nullopt;
+  std::optional<Trouble> wrong;
+  if (*body.starts_at > call.backend.now() + kWaitMax) {
+    wrong = trouble(Code::kBadBody, "'starts_at' is more than 366 days ahead");
+  } else if (body.keep.run.value != 0) {
+    wrong = trouble(Code::kBadBody, "a run that starts later cannot keep results of another");
+    wrong->hint = "leave out 'starts_at' or 'keep'";
+  }
+  submit.starts_at = *body.starts_at;
+  return wrong;
+}
+
 Handled submit(Call& call, SubmitBody body) {
   Expected<PlanPtr> plan = co_await plan_for(call, body);
   if (!plan) co_return std::unexpected(std::move(plan.error()));
@@ -154,6 +168,9 @@ Handled submit(Call& call, SubmitBody body) {
   if (!params) co_return std::unexpected(std::move(params.error()));
   if (!*params) co_return std::unexpected(std::move(params->error()));
   submit.params = **std::move(params);
+  if (auto wrong = set_start(call, submit, body)) co_return std::unexpected(*std::move(wrong));
+  const auto kept = co_await keep_results(call, submit, body.keep);
+  if (!kept) co_return std::unexpected(kept.error());
   submit.idempotency_key =
       net::find_header(call.request().headers, "Idempotency-Key").value_or(std::string_view{});
   auto accepted = co_await ask<core::RunAccepted>(call.backend, std::move(submit));

@@ -203,6 +203,9 @@ Handled explain_task(Call& call) {
     why.state = (*task)->row.state;
     why.moves_when = "never: its run has finished";
     if (!(*task)->row.error_message.empty()) why.details.push_back((*task)->row.error_message);
+    if (!(*task)->row.reused_from.empty()) {
+      why.details.push_back("it did not run: its result is that of " + (*task)->row.reused_from);
+    }
     // Skipped by its condition, it says so itself.
     if (why.state == TaskState::kSkipped && why.details.empty()) {
       auto needs = co_await fetch(

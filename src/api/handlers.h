@@ -41,6 +41,7 @@ Handled trigger_schedule(Call& call);
 // handle_runs.cc
 Handled submit_run(Call& call);
 Handled submit_named_run(Call& call);
+Handled rerun_run(Call& call);
 
 // handle_submits.cc
 Handled submit_runs(Call& call);

@@ -154,6 +154,13 @@ constexpr Route kWorkRoutes[] = {
              "begins. With the header Idempotency-Key, repeated requests count once",
              "Signal", signal_run),
         "SignalRequest")),
+    keyed(taking(
+        post("/api/runs/{run}/rerun", Need::kSubmitter, "rerun_run",
+             "Submit a run like an earlier one, with the same DAG, labels and slot; with `keep`, "
+             "results that are still valid are taken over. Idempotency-Key as for POST "
+             "/api/runs",
+             "Run", rerun_run),
+        "RerunRequest", 201)),
     get("/api/runs/{run}/signals", "list_run_signals",
         "List the signals that a run was sent, and the answers to its approvals", "SignalList",
         list_run_signals),

@@ -25,6 +25,11 @@ struct NamedDag {
 // 201 and the run that was made, or 200 and the one that an earlier request with its key made.
 Handled answer_accepted(Call& call, core::RunAccepted accepted);
 
+// Puts what is still valid of an earlier run into the command; nothing when none is named.
+// Precondition: its DAG is a plan, and its params are checked.
+boost::asio::awaitable<Expected<bool>> keep_results(Call& call, core::SubmitRun& submit,
+                                                    const KeepBody& keep);
+
 store::Result<NamedDag> find_named(store::Reader& reader, const std::string& name);
 
 // The plan with the stored sub-DAGs that it refers to, as they are now.

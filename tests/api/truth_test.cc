@@ -72,6 +72,9 @@ void walk_dags(Client& client) {
   const Answer triggered = client.post("/api/schedules/one/trigger");
   EXPECT_EQ(triggered.status, 201);
   client.post("/api/runs/" + triggered.text("/id") + "/cancel");
+  const Answer again = client.post("/api/runs/" + triggered.text("/id") + "/rerun");
+  EXPECT_EQ(again.status, 201);
+  client.post("/api/runs/" + again.text("/id") + "/cancel");
   EXPECT_EQ(client.erase("/api/dags/one").status, 204);
   EXPECT_EQ(client.get("/api/dags/one").status, 404);
 }

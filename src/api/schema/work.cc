@@ -89,13 +89,30 @@ constexpr Field kBulkOutcome[] = {
 constexpr Field kRecoveryList[] = {list("recoveries", "Recovery", "newest first"), kNextCursor};
 constexpr Field kRecoveryDetail[] = {list("items", "RecoveryItem", "one per task"), kNextCursor};
 
+constexpr Field kKeep[] = {
+    text("run", "id of the earlier run"),
+    optional(texts("again", "tasks that run again, with everything behind them")),
+};
+constexpr Field kRerun[] = {
+    optional(any("params", "an object: the params that change")),
+    optional(boolean("keep", "keep the results of the run that are still valid")),
+    optional(texts("again", "with `keep`: tasks that run again, with everything behind them")),
+};
+constexpr Field kStartsAt =
+    optional(time("starts_at", "when the run starts, at most 366 days ahead; not given: at once"));
+constexpr Field kKeepOf =
+    optional(object("keep", "Keep", "results of an earlier run to keep where they are valid"));
 constexpr Field kSubmit[] = {
     any("dag", "a specification, or the name of a stored DAG"),
     optional(any("params", "an object")),
     optional(text_map("labels", "labels for finding it")),
+    kStartsAt,
+    kKeepOf,
 };
 constexpr Field kSubmitNamed[] = {
     optional(time("slot", "slot of the DAG's schedule that the run makes up for")),
+    kStartsAt,
+    kKeepOf,
     optional(any("params", "an object")),
     optional(text_map("labels", "labels for finding it")),
 };
@@ -194,6 +211,8 @@ std::span<const Schema> work_schemas() {
       {"ApprovalList", "Questions that nobody has answered.", kApprovalList},
       {"SubmitRequest", "A run to submit.", kSubmit},
       {"SubmitNamedRequest", "A run of a stored DAG to submit.", kSubmitNamed},
+      {"Keep", "Which results of an earlier run a new one may keep.", kKeep},
+      {"RerunRequest", "A new run like an earlier one.", kRerun},
       {"SubmitItem", "One of many runs to submit.", kSubmitItem},
       {"SubmitManyRequest", "Many runs to submit.", kSubmitMany},
       {"SubmittedRun", "What came of one of many submits.", kSubmittedRun},

@@ -181,6 +181,11 @@ std::string json_text(std::string_view text) {
   return out;
 }
 
+// One more member of an object, if there is something to say.
+std::string member(std::string_view name, const std::string& json, const std::string& said) {
+  return said.empty() ? std::string() : fmt::format(R"(,"{}":{})", name, json);
+}
+
 // One param as JSON. A DAG that declares none takes any, as texts.
 std::expected<std::string, ExitCode> typed(const DagSpec& spec, const Pair& param) {
   if (spec.params.empty()) return json_text(param.value);
@@ -215,7 +220,7 @@ Failure of_arguments(Failure failure) {
 
 }  // namespace
 
-std::expected<std::string, ExitCode> params_from(const DagSpec& spec,
+std::expected<std::string, ExitCode> some_params(const DagSpec& spec,
                                                  const std::vector<std::string>& given) {
   std::string json = "{";
   for (const std::string& text : given) {
@@ -225,14 +230,20 @@ std::expected<std::string, ExitCode> params_from(const DagSpec& spec,
     if (!value) return std::unexpected(value.error());
     json += fmt::format("{}{}:{}", json.size() > 1 ? "," : "", json_text(param->name), *value);
   }
-  json += "}";
-  auto checked = codec::check_params(spec, json);
+  return json + "}";
+}
+
+std::expected<std::string, ExitCode> params_from(const DagSpec& spec,
+                                                 const std::vector<std::string>& given) {
+  const auto json = some_params(spec, given);
+  if (!json) return json;
+  auto checked = codec::check_params(spec, *json);
   if (checked) return *std::move(checked);
   for (const codec::Problem& problem : checked.error()) complain(problem.message, problem.help);
   return std::unexpected(ExitCode::kInvalid);
 }
 
-std::expected<std::string, ExitCode> submit_run(ApiClient& api, SubmitRequest request) {
+std::expected<boost::json::object, ExitCode> submit_run(ApiClient& api, SubmitRequest request) {
   std::string labels = "{";
   for (const std::string& text : request.labels) {
     const auto label = split(text, "--label");
@@ -243,8 +254,10 @@ std::expected<std::string, ExitCode> submit_run(ApiClient& api, SubmitRequest re
   ApiRequest call;
   call.method = net::Method::kPost;
   call.target = "/api/runs";
-  call.body = fmt::format(R"({{"dag":{},"params":{},"labels":{}}}}})", request.dag_json,
-                          request.params_json, labels);
+  call.body = fmt::format(
+      R"({{"dag":{},"params":{},"labels":{}}}{}{}}})", request.dag_json, request.params_json,
+      labels, member("starts_at", json_text(request.starts_at), request.starts_at),
+      member("keep", fmt::format(R"({{"run":{}}})", json_text(request.keep_of)), request.keep_of));
   call.headers.emplace_back("Idempotency-Key",
                             request.key.empty() ? fresh_idempotency_key() : request.key);
   const ApiResult answer = api.call(std::move(call));
@@ -252,7 +265,7 @@ std::expected<std::string, ExitCode> submit_run(ApiClient& api, SubmitRequest re
     return std::unexpected(
         report(request.is_command ? of_arguments(answer.error()) : answer.error()));
   }
-  return text_at(answer->object(), "id");
+  return answer->object();
 }
 
 }  // namespace vortex::cli

@@ -33,14 +33,20 @@ std::expected<DagSpec, ExitCode> load_stored_dag(ApiClient& api, const std::stri
 std::expected<std::string, ExitCode> params_from(const DagSpec& spec,
                                                  const std::vector<std::string>& given);
 
+// The same without the defaults: a JSON object of those that are given.
+std::expected<std::string, ExitCode> some_params(const DagSpec& spec,
+                                                 const std::vector<std::string>& given);
+
 struct SubmitRequest {
   std::string dag_json;  // canonical
   std::string params_json = "{}";
   std::vector<std::string> labels;  // NAME=VALUE
   std::string key;                  // empty: a fresh one, so that a repeated send makes one run
+  std::string starts_at = {};       // in UTC; empty: at once
+  std::string keep_of = {};         // id of a run whose valid results are kept; empty: none
   bool is_command = false;          // its one task was made from arguments, not by the user
 };
-// The run's id.
-std::expected<std::string, ExitCode> submit_run(ApiClient& api, SubmitRequest request);
+// The run.
+std::expected<boost::json::object, ExitCode> submit_run(ApiClient& api, SubmitRequest request);
 
 }  // namespace vortex::cli

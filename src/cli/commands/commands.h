@@ -30,6 +30,9 @@ void add_runs(CommandSpec app, Command& chosen);
 void add_tasks(CommandSpec app, Command& chosen);
 void add_approvals(CommandSpec app, Command& chosen);
 void add_run_answers(CommandSpec runs, Command& chosen);  // below `vortex runs`
+void add_run_again(CommandSpec runs, Command& chosen);    // the same
+// How many results a run that was just made has kept of an earlier one.
+std::string kept_text(const boost::json::object& run);
 void add_logs(CommandSpec app, Command& chosen);
 void add_events(CommandSpec app, Command& chosen);
 void add_audit(CommandSpec app, Command& chosen);

@@ -115,8 +115,9 @@ ExitCode run_file(const Context& context, const local::Cluster& cluster, const D
   request.params_json = *params;
   const auto run = submit_run(**api, std::move(request));
   if (!run) return run.error();
-  talk(fmt::format("{} submitted as {}", flags.file, *run));
-  return watch_run(here, **api, *run, {});
+  const std::string id = text_at(*run, "id");
+  talk(fmt::format("{} submitted as {}", flags.file, id));
+  return watch_run(here, **api, id, {});
 }
 
 // Until somebody ends it, or a part of it ends by itself.

@@ -91,8 +91,9 @@ ExitCode execute(const Context& context, const ExecFlags& flags) {
   request.is_command = true;
   const auto run = submit_run(**api, std::move(request));
   if (!run) return run.error();
-  if (!context.quiet) talk(fmt::format("running as {}-L0-0", *run));
-  return stream(**api, *run + "-L0-0");
+  const std::string task = text_at(*run, "id") + "-L0-0";
+  if (!context.quiet) talk(fmt::format("running as {}", task));
+  return stream(**api, task);
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 // vortex runs: the executions of DAGs, to look at and to wait for.
 
+#include <cstdint>
+#include <ctime>
+#include <expected>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +14,7 @@
 #include <unistd.h>
 
 #include "api/schema/schema.h"
+#include "base/clock.h"
 #include "cli/arguments.h"
 #include "cli/client/act.h"
 #include "cli/client/api_client.h"
@@ -23,11 +28,12 @@
 #include "cli/screen/run_watch.h"
 #include "codec/dag_json.h"
 #include "model/check.h"
+#include "model/schedule.h"
 
 namespace vortex::cli {
 namespace {
 
-// The commands of `vortex runs` that change a run: cancel, pause, resume, retry, rerun.
+// The commands of `vortex runs` that change a run: cancel, pause, resume.
 // Added to the tree by runs.cc; nothing else uses this.
 
 using boost::json::object;
@@ -69,81 +75,6 @@ ExitCode act_on_runs(const Context& context, const RunVerb& verb, const Texts& t
   return act_on_all(context, **api, std::move(acts));
 }
 
-struct Again {
-  std::string run;
-  bool watch = false;
-};
-
-ExitCode nothing_failed(const std::string& id) {
-  complain(fmt::format("run {} has no failed tasks", id),
-           fmt::format("`vortex runs rerun {}` starts a new run of the same DAG", id));
-  return ExitCode::kConflict;
-}
-
-// The dead-letter queue holds the same tasks: running one again closes its letter.
-ExitCode retry(const Context& context, const Again& again) {
-  const auto api = ApiClient::open(context);
-  if (!api) return api.error();
-  const auto run = find_run(**api, again.run);
-  if (!run) return report(run.error());
-  const std::string id = text_at(*run, "id");
-  const std::string failed = fmt::format("/api/runs/{}/tasks?state=Failed", escaped(id));
-  const auto tasks = fetch_all(**api, failed, "tasks", {.limit = 0, .all = true});
-  if (!tasks) return report(tasks.error());
-  if (tasks->items.empty()) return nothing_failed(id);
-  boost::json::array revived;
-  for (const auto& task : tasks->items) {
-    const std::string task_id = text_at(task.as_object(), "id");
-    auto answer = (*api)->post(fmt::format("/api/tasks/{}/retry", escaped(task_id)));
-    if (!answer) return report(answer.error());
-    revived.push_back(std::move(answer->json));
-  }
-  if (wants_json(context)) {
-    show_one(context, object{{"run", id}, {"tasks", revived}}, {});
-  } else if (context.output == Output::kName) {
-    for (const auto& task : tasks->items) print(text_at(task.as_object(), "id") + "\n");
-  } else if (!context.quiet) {
-    talk(fmt::format("Retrying {} of run {}", counted(tasks->items.size(), "failed task"), id));
-  }
-  return again.watch ? watch_run(context, **api, id, {}) : ExitCode::kOk;
-}
-
-ExitCode rerun(const Context& context, const Again& again) {
-  const auto api = ApiClient::open(context);
-  if (!api) return api.error();
-  const auto run = find_run(**api, again.run);
-  if (!run) return report(run.error());
-  const std::string id = text_at(*run, "id");
-  const auto dag = (*api)->get(fmt::format("/api/runs/{}/dag", escaped(id)));
-  if (!dag) return report(dag.error());
-  const object body{{"dag", dag->object().at("spec")},
-                    {"params", object_at(*run, "params")},
-                    {"labels", object_at(*run, "labels")}};
-  ApiRequest request = post_request("/api/runs", compact_json(body));
-  request.headers.emplace_back("Idempotency-Key", fresh_idempotency_key());
-  const auto made = (*api)->call(std::move(request));
-  if (!made) return report(made.error());
-  const std::string fresh = text_at(made->object(), "id");
-  if (!context.quiet) talk(fmt::format("Started {} as a rerun of {}", fresh, id));
-  show_one(context, made->json, {fresh, fresh + "\n"});
-  return again.watch ? watch_run(context, **api, fresh, {}) : ExitCode::kOk;
-}
-
-void add_again(CommandSpec runs, Command& chosen) {
-  auto again = std::make_shared<Again>();
-  CommandSpec failed = runs.command(
-      "retry", "Retry all failed tasks of a run, and the tasks skipped because of them");
-  failed.option("run", again->run, kRunHelp).required();
-  failed.flag("--watch", again->watch, "Watch the run until it ends");
-  failed.example("vortex runs retry @last-failed --watch");
-  failed.on_chosen(chosen, [again](Context& c) { return retry(c, *again); });
-  CommandSpec anew = runs.command("rerun", "Start a new run with the same DAG and params");
-  anew.option("run", again->run, kRunHelp).required();
-  anew.flag("--watch", again->watch, "Watch the run until it ends");
-  anew.example("vortex runs rerun r42 --watch");
-  anew.on_chosen(chosen, [again](Context& c) { return rerun(c, *again); });
-}
-
 void add_run_acts(CommandSpec runs, Command& chosen) {
   for (const RunVerb& verb : kRunVerbs) {
     auto texts = std::make_shared<Texts>();
@@ -152,7 +83,6 @@ void add_run_acts(CommandSpec runs, Command& chosen) {
     command.example(fmt::format("vortex runs {} r42", verb.name));
     command.on_chosen(chosen, [texts, &verb](Context& c) { return act_on_runs(c, verb, *texts); });
   }
-  add_again(runs, chosen);
 }
 
 std::int64_t count_of(const object& run, std::string_view state) {
@@ -295,6 +225,13 @@ std::string run_record(const object& run, const object& why, const object& child
   if (const std::string group = text_at(run, "group"); !group.empty()) record.add("group", group);
   record.add("created", fmt::format("{} ({})", text_at(run, "created_at"),
                                     time_cell(run, "created_at", look).text));
+  const std::string starts = text_at(run, "starts_at");
+  if (!starts.empty() && text_at(run, "state") == "Running") {
+    record.add("starts", fmt::format("{} ({})", starts, time_cell(run, "starts_at", look).text));
+  }
+  if (const std::string earlier = text_at(run, "rerun_of"); !earlier.empty()) {
+    record.add("rerun of", earlier);
+  }
   if (const std::string schedule = text_at(run, "schedule"); !schedule.empty()) {
     const std::string slot = text_at(run, "slot");
     record.add("schedule", slot.empty() ? schedule + " (triggered)" : schedule);
@@ -407,6 +344,7 @@ void add_runs(CommandSpec app, Command& chosen) {
   one.on_chosen(chosen, [text](Context& c) { return show_run(c, *text); });
   add_watch(runs, chosen);
   add_run_acts(runs, chosen);
+  add_run_again(runs, chosen);
   add_run_answers(runs, chosen);
 }
 
@@ -423,6 +361,9 @@ struct RunFlags {
   bool detach = false;
   bool dry_run = false;
   Duration limit;
+  std::string at;
+  Duration in;
+  std::string keep_of;
 };
 
 std::string said_of(const WaitSpec& wait) {
@@ -479,17 +420,58 @@ ExitCode show_plan(const DagPlan& plan) {
 
 // Every line gives its own params and labels, and nobody watches thousands of runs.
 ExitCode run_each(const Context& context, const DagPlan& plan, const RunFlags& flags) {
-  const char* other = !flags.params.empty()   ? "-p"
-                      : !flags.labels.empty() ? "--label"
-                      : flags.limit.us > 0    ? "--wait"
-                      : flags.dry_run         ? "--dry-run"
-                                              : nullptr;
+  const char* other = !flags.params.empty()    ? "-p"
+                      : !flags.labels.empty()  ? "--label"
+                      : flags.limit.us > 0     ? "--wait"
+                      : flags.dry_run          ? "--dry-run"
+                      : !flags.at.empty()      ? "--at"
+                      : flags.in.us > 0        ? "--in"
+                      : !flags.keep_of.empty() ? "--keep-of"
+                                               : nullptr;
   if (other != nullptr) {
     complain(fmt::format("{} cannot be combined with --each", other),
              R"(write params and labels into each line: {"params": {...}, "labels": {...}})");
     return ExitCode::kUsage;
   }
   return submit_many(context, plan, {.each = flags.each, .key = flags.key});
+}
+
+// A time without a zone is one of the clock on this machine.
+std::optional<Instant> written_moment(const std::string& text) {
+  const auto time = parse_written_time(text, DayEnd::kFirst);
+  if (!time) return std::nullopt;
+  if (!time->local) return Instant{time->seconds * seconds(1).us};
+  const std::time_t shown = time->seconds;
+  std::tm fields{};
+  if (gmtime_r(&shown, &fields) == nullptr) return std::nullopt;
+  fields.tm_isdst = -1;
+  const std::time_t moment = std::mktime(&fields);
+  if (moment == -1) return std::nullopt;
+  return Instant{std::int64_t{moment} * seconds(1).us};
+}
+
+// When the run is to start, in UTC; empty: at once. The outer error has been said.
+std::expected<std::string, ExitCode> start_of(const RunFlags& flags) {
+  const auto usage = [](std::string what, std::string help) {
+    complain(std::move(what), std::move(help));
+    return std::unexpected(ExitCode::kUsage);
+  };
+  if (flags.at.empty() && flags.in.us == 0) return std::string();
+  if (!flags.at.empty() && flags.in.us > 0) return usage("--at and --in are both given", "use one");
+  if (!flags.keep_of.empty()) {
+    return usage("a run that starts later cannot keep results of another",
+                 "leave out --keep-of, or start it now");
+  }
+  const Instant now = wall_clock_now();
+  if (flags.at.empty()) return slot_text(now + flags.in + seconds(1) - micros(1));
+  const auto at = written_moment(flags.at);
+  if (!at) {
+    return usage(fmt::format("--at is '{}', which is not a date or time", flags.at),
+                 "write 2026-03-01T02:30:00 (on this machine's clock) or 2026-03-01T02:30:00Z");
+  }
+  if (*at > now) return slot_text(*at);
+  return usage(fmt::format("--at is {}, which has passed", slot_text(*at)),
+               "leave it out to start the run now");
 }
 
 ExitCode run(const Context& context, const RunFlags& flags) {
@@ -506,19 +488,34 @@ ExitCode run(const Context& context, const RunFlags& flags) {
   request.params_json = *std::move(params);
   request.labels = flags.labels;
   request.key = flags.key;
-  const auto run_id = submit_run(**api, std::move(request));
-  if (!run_id) return run_id.error();
-  if (flags.detach) {
-    print(*run_id + "\n");
-    if (!context.quiet) talk(fmt::format("Watch it with:  vortex runs watch {}", *run_id));
+  const auto starts_at = start_of(flags);
+  if (!starts_at) return starts_at.error();
+  request.starts_at = *starts_at;
+  if (!flags.keep_of.empty()) {
+    const auto earlier = find_run(**api, flags.keep_of);
+    if (!earlier) return report(earlier.error());
+    request.keep_of = text_at(*earlier, "id");
+  }
+  const bool keeps = !request.keep_of.empty();
+  const auto made = submit_run(**api, std::move(request));
+  if (!made) return made.error();
+  const std::string run_id = text_at(*made, "id");
+  if (keeps && !context.quiet) talk(kept_text(*made));
+  // Nobody watches for hours that nothing happens.
+  const std::string later = text_at(*made, "starts_at");
+  if (flags.detach || !later.empty()) {
+    print(run_id + "\n");
+    if (context.quiet) return ExitCode::kOk;
+    if (!later.empty()) talk(fmt::format("{} starts at {}", run_id, later));
+    talk(fmt::format("Watch it with:  vortex runs watch {}", run_id));
     return ExitCode::kOk;
   }
-  if (!context.quiet) talk(fmt::format("{} submitted as {}", (*plan)->spec.name, *run_id));
+  if (!context.quiet) talk(fmt::format("{} submitted as {}", (*plan)->spec.name, run_id));
   WatchOptions watch;
   watch.limit = flags.limit;
-  const ExitCode end = watch_run(context, **api, *run_id, watch);
+  const ExitCode end = watch_run(context, **api, run_id, watch);
   if (wants_json(context)) {
-    const auto last = (*api)->get("/api/runs/" + escaped(*run_id));
+    const auto last = (*api)->get("/api/runs/" + escaped(run_id));
     if (last) print(context.output == Output::kJson ? pretty_json(last->json) : last->text);
   }
   return end;
@@ -544,8 +541,17 @@ void add_run(CommandSpec app, Command& chosen) {
   command.flag("--dry-run", flags->dry_run,
                "Check everything and show the plan without submitting");
   command.duration("--wait", flags->limit, "Wait at most this long, then exit 9");
+  command.option("--at", flags->at, "Start the run at this time, and print its id without waiting")
+      .value_name("TIME");
+  command.duration("--in", flags->in, "Start the run after this long, like --at");
+  command
+      .option("--keep-of", flags->keep_of,
+              "Keep the results of an earlier run that are still valid")
+      .value_name("RUN");
   command.example(
       "vortex run thumbs.yaml -p dir=/srv/photos\n"
+      "vortex run nightly.yaml --at 2026-02-22T02:00:00\n"
+      "vortex run train.yaml --keep-of @last-failed\n"
       "vortex run nightly.yaml --detach --idempotency-key nightly-2026-02-22\n"
       "vortex run sync.yaml --each customers.jsonl");
   command.on_chosen(chosen, [flags](Context& context) { return run(context, *flags); });

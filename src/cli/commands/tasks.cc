@@ -110,6 +110,7 @@ std::string task_record(const object& task, const Look& look) {
                fmt::format("{}% {}", number_at(task, "percent"), text_at(task, "step")));
   }
   add_if("error", "error_message");
+  add_if("reused from", "reused_from");
   add_if("outputs", "outputs");
   return record.text(look);
 }
