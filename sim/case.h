@@ -27,7 +27,8 @@ inline constexpr std::uint32_t kNinthDrawing = 9;
 inline constexpr std::uint32_t kTenthDrawing = 10;
 inline constexpr std::uint32_t kEleventhDrawing = 11;
 inline constexpr std::uint32_t kTwelfthDrawing = 12;
-inline constexpr std::uint32_t kPresentDrawing = kTwelfthDrawing;
+inline constexpr std::uint32_t kThirteenthDrawing = 13;
+inline constexpr std::uint32_t kPresentDrawing = kThirteenthDrawing;
 
 struct Case {
   std::uint64_t seed = 1;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "model/reuse.h"
 #include "sim/draw.h"
 
 namespace vortex::sim {
@@ -92,6 +93,8 @@ void Clients::perform(const Act& act) {
     case ActKind::kSetLimit:
     case ActKind::kDeleteLimit:
       return act_on_limit(act);
+    case ActKind::kRerun:
+      return rerun(act);
     case ActKind::kApplyDag:
     case ActKind::kChangeDag:
     case ActKind::kDeleteDag:
@@ -114,6 +117,7 @@ void Clients::submit(const Act& act) {
   command.params = other ? R"({"other":true})" : "{}";
   if (!draft.dag.params.empty() && !other) command.params = R"({"n":2})";
   if (!draft.params.empty() && !other) command.params = draft.params;
+  command.starts_at = draft.starts_at;
   if (act.kind == ActKind::kSubmitMore) {
     command.idempotency_key = fmt::format("{}-{}", draft.key, act.pick);
     command.params = fmt::format(R"({{"n":{}}})", act.pick % 2);
@@ -335,6 +339,78 @@ void Clients::submit_wrong(const Act& act) {
   command.dag = std::move(dag);
   if (act.pick % 3 != 0) command.idempotency_key = fmt::format("wrong-{}", act.pick);
   ask(std::move(command), kFewTries, {});
+}
+
+namespace {
+
+// The same params, or one of those that are drawn with another value.
+std::string changed_params(const std::string& params) {
+  if (params.contains(R"("n":2)")) return R"({"n":3})";
+  if (params.contains(R"("l":)")) return R"({"l":["z"]})";
+  return params;
+}
+
+TaskStates states_of(const Tables& tables, RunId run, const DagPlan& plan) {
+  TaskStates states(plan.tasks);
+  for (std::uint32_t i = 0; i < plan.tasks; ++i) {
+    const auto row = tables.tasks().find({.run = run, .index = i});
+    if (row != tables.tasks().end()) states[i] = row->second.state;
+  }
+  return states;
+}
+
+// As the API gathers them, from what is committed now.
+std::shared_ptr<const KeptResults> results_of(const Tables& tables, const RunRow& earlier,
+                                              const RunFacts& now,
+                                              const std::vector<std::uint32_t>& again) {
+  const PlanPtr plan = *laid_out_again(unexpanded(earlier.plan), earlier.late);
+  RunFacts then{.plan = plan, .params = earlier.request->params};
+  then.slot = earlier.request->slot;
+  then.slot_end = earlier.request->slot_end;
+  auto kept = std::make_shared<KeptResults>();
+  kept->run = earlier.id;
+  for (const KeptMatch& match :
+       match_kept(now, then, states_of(tables, earlier.id, *plan), again)) {
+    KeptNode& node = kept->nodes.emplace_back();
+    node.node = match.node;
+    const std::uint32_t first = plan->first_task(match.earlier);
+    for (std::uint32_t i = 0; i < plan->tasks_of(match.earlier); ++i) {
+      const TaskId id{earlier.id, first + i, plan->nodes[match.earlier].level};
+      const auto data = tables.task_data().find(id);
+      const bool any = data != tables.task_data().end() && data->second.outputs;
+      node.tasks.push_back({to_text(id), any ? *data->second.outputs : std::string()});
+    }
+  }
+  return kept;
+}
+
+}  // namespace
+
+// Of any run that there is: finished, under way, or a rerun itself.
+void Clients::rerun(const Act& act) {
+  const core::Policy& policy = scene_.setup.timings.policy;
+  const auto limited = [](const core::Quota& quota) { return quota.runs + quota.tasks > 0; };
+  // Quotas are drawn for the runs that are drawn.
+  if (runs_.empty() || limited(policy.quota) || limited(policy.quota_per_token)) return;
+  const Tables& tables = scene_.store.tables();
+  const auto row = tables.runs().find(runs_[act.pick % runs_.size()]);
+  if (row == tables.runs().end() || !row->second.plan || !row->second.request) return;
+  const RunRow& earlier = row->second;
+  const PlanPtr plan = unexpanded(earlier.plan);
+  core::SubmitRun command;
+  command.dag = plan;
+  command.params =
+      act.pick / 7 % 3 == 0 ? changed_params(earlier.request->params) : earlier.request->params;
+  command.labels = earlier.request->labels;
+  command.idempotency_key = fmt::format("again-{}", act.pick);
+  std::vector<std::uint32_t> again;
+  if (!act.on) again.push_back(static_cast<std::uint32_t>(act.pick / 64 % plan->nodes.size()));
+  const RunFacts now{.plan = plan, .params = command.params};
+  command.kept = results_of(tables, earlier, now, again);
+  ask(std::move(command), kUntilTold, [this](const auto* answer) {
+    const auto* yes = answer ? std::get_if<core::RunAccepted>(answer) : nullptr;
+    if (yes != nullptr) runs_.push_back(yes->run);
+  });
 }
 
 void Clients::act_on_schedule(const Act& act) {

@@ -56,6 +56,7 @@ class Clients {
   void tell_all_that_wait();
   static std::string payload(std::uint64_t pick);
   void submit_wrong(const Act& act);
+  void rerun(const Act& act);
   void act_on_schedule(const Act& act);
   void ask_nonsense(const Act& act);
   void tend(RunId run, std::uint32_t looks);

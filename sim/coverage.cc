@@ -518,6 +518,12 @@ constexpr Feature kFeatures[] = {
     {"client", "answer an approval", "59-said-is-taken", count_acts<ActKind::kAnswer>},
     {"client", "cancel any run", "73-held-from-above", count_acts<ActKind::kCancelAny>},
     {"client", "pause any run", "73-held-from-above", count_acts<ActKind::kPauseAny>},
+    {"client", "a rerun that keeps results", "76-kept-as-it-was 77-keeps-what-it-may",
+     count_acts<ActKind::kRerun>},
+    {"client", "submit ahead of time", "78-starts-in-time",
+     [](const Setup& s) {
+       return count_drafts(s, [](const RunDraft& draft) { return draft.starts_at != kNever; });
+     }},
     {"client", "a malformed call", "26-nonsense-refused", count_acts<ActKind::kMalformed>},
     {"client", "watches over a large map", "35-map-complete 37-placed-right",
      [](const Setup& s) -> std::uint64_t { return s.tended.has_value(); }},

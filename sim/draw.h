@@ -39,6 +39,8 @@ void draw_tenth(Setup& setup, Rng rng);
 void draw_eleventh(Setup& setup, Rng rng);
 // What came with the twelfth: sub-DAGs.
 void draw_twelfth(Setup& setup, Rng rng);
+// What came with the thirteenth: runs that start later, and runs that keep results.
+void draw_thirteenth(Setup& setup, Rng rng);
 
 // Draws that recur.
 inline Duration permille_of(Duration d, std::int64_t permille) { return {d.us * permille / 1000}; }

@@ -204,6 +204,7 @@ Setup draw_setup(const Case& c) {
   const Rng tenth = root.fork(17);
   const Rng eleventh = root.fork(18);
   const Rng twelfth = root.fork(19);
+  const Rng thirteenth = root.fork(20);
   const bool draws_more = c.drawing > kFirstDrawing;
   setup.scenario = draw_scenario(c, frame);
   const std::int64_t leases = frame.between(5, 12);
@@ -233,6 +234,7 @@ Setup draw_setup(const Case& c) {
   if (c.drawing >= kTenthDrawing) draw_tenth(setup, tenth);
   if (c.drawing >= kEleventhDrawing) draw_eleventh(setup, eleventh);
   if (c.drawing >= kTwelfthDrawing) draw_twelfth(setup, twelfth);
+  if (c.drawing >= kThirteenthDrawing) draw_thirteenth(setup, thirteenth);
   leave_out(setup, c);
   return setup;
 }

@@ -80,9 +80,10 @@ struct RunDraft {
   std::vector<NodeTraits> traits;  // by position in dag.nodes
   std::string key;                 // empty: none
   Labels labels = {};
-  std::string params = {};  // JSON; empty: as the DAG declares them
-  std::uint32_t runs = 1;   // at most, for what all of them may take
-  bool child = false;       // nobody submits it: it is a sub-DAG of others
+  std::string params = {};     // JSON; empty: as the DAG declares them
+  std::uint32_t runs = 1;      // at most, for what all of them may take
+  bool child = false;          // nobody submits it: it is a sub-DAG of others
+  Instant starts_at = kNever;  // since the thirteenth drawing; kNever: at once
 };
 
 enum class ActKind : std::uint8_t {
@@ -121,6 +122,8 @@ enum class ActKind : std::uint8_t {
   // Since the twelfth drawing, of any run there is, children as well.
   kCancelAny,
   kPauseAny,
+  // Since the thirteenth drawing.
+  kRerun,  // a new run that keeps what is still valid of an earlier one
 };
 
 struct Act {

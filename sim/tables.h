@@ -42,6 +42,7 @@ class Tables {
   }
   const std::map<RecoveryId, RecoveryRow>& recoveries() const { return recoveries_; }
   const std::map<Attempt, DeadLetterRow>& dead_letters() const { return dead_letters_; }
+  const std::map<TaskId, TaskDataRow>& task_data() const { return task_data_; }
   const std::map<Attempt, AttemptRow>& attempts() const { return attempts_; }
   const std::map<std::string, QueueRow>& queues() const { return queues_; }
   const std::map<std::string, ScheduleRow>& schedules() const { return schedules_; }

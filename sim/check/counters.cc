@@ -42,7 +42,7 @@ class AttemptsAddUp : public CommitChecker {
   // An attempt that is under way, succeeded or was cancelled is in no other counter.
   static bool has_uncounted_attempt(const Picture& picture, const TaskRow& task) {
     const NodeSpec* spec = picture.spec_of(task);
-    if (spec != nullptr && spec->wait) return false;
+    if ((spec != nullptr && spec->wait) || !task.reused_from.empty()) return false;
     if (is_held(task.state) || task.state == TaskState::kCompleted) return true;
     if (task.state != TaskState::kCancelled) return false;
     const AttemptRow* last = picture.attempts().find({task.id, task.epoch});

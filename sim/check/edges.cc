@@ -91,7 +91,8 @@ const char* edge_fault(const TaskRow* before, const TaskRow& after, const NodeSp
   const bool was_held = same_epoch && is_held(before->state);
   const bool unheld = spec.wait || spec.child;
   if (unheld && is_held(after.state)) return "it only waits, and was given to a worker";
-  if (!unheld && needs_committed_grant(after.state) && !was_held) {
+  const bool needs_none = unheld || !after.reused_from.empty();
+  if (!needs_none && needs_committed_grant(after.state) && !was_held) {
     return "its grant was not committed before";
   }
   const bool waited = before == nullptr || before->state == TaskState::kWaiting;

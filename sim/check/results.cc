@@ -45,6 +45,7 @@ class OneResult : public CommitChecker {
     if (task.state != TaskState::kCompleted) return;
     const NodeSpec* spec = picture.spec_of(task);
     if (spec != nullptr && (spec->wait || spec->child)) return;  // 58: there is nobody to report it
+    if (!task.reused_from.empty()) return;                       // 76: it did not run
     const AttemptRow* row = picture.attempts().find({task.id, task.epoch});
     if (row == nullptr || row->verdict != Verdict::kCompleted) {
       violated("{} without an attempt that completed", say(task));

@@ -45,5 +45,6 @@ void add_finally_checkers(CheckerList& list, const CheckerTools& tools);      //
 void add_group_checkers(CheckerList& list, const CheckerTools& tools);        // 62, 63
 void add_named_limit_checkers(CheckerList& list, const CheckerTools& tools);  // 64, 65
 void add_child_checkers(CheckerList& list, const CheckerTools& tools);        // 70 to 73
+void add_reuse_checkers(CheckerList& list, const CheckerTools& tools);        // 76, 77, 78
 
 }  // namespace vortex::sim

@@ -63,7 +63,8 @@ class WaitsEndRight : public Checker {
     signals_.note(*commit);
     for (const auto& change : picture.tasks().changes()) {
       const NodeSpec* spec = picture.spec_of(*change.after);
-      if (spec != nullptr && spec->wait) check(picture, *commit, change, *spec->wait);
+      if (spec == nullptr || !spec->wait || !change.after->reused_from.empty()) continue;
+      check(picture, *commit, change, *spec->wait);
     }
     if (commit->term == time_.term()) check_late(picture, *commit);
   }

@@ -62,8 +62,9 @@ TEST(Coverage, EveryFaultAndActIsInTheList) {
     EXPECT_TRUE(faults.contains(to_text(static_cast<FaultKind>(i))))
         << to_text(static_cast<FaultKind>(i));
   }
-  // Two more stand among the clients: agents that hold partitions, and who watches over a map.
-  EXPECT_EQ(acts, static_cast<std::size_t>(ActKind::kPauseAny) + 3);
+  // Three more stand among the clients: agents that hold partitions, who watches over a map, and
+  // submits ahead of time.
+  EXPECT_EQ(acts, static_cast<std::size_t>(ActKind::kRerun) + 4);
 }
 
 TEST(Coverage, EveryCommandIsSentAndJudged) {
