@@ -65,7 +65,7 @@ TEST(DagConcurrency, MistakesAreToldWithTheirPlace) {
       {of("{limit: 1.5}"), 3, 22, "must be a whole number"},
       {of("3"), 3, 14, "must be a map", "write concurrency: {limit: 3}"},
       {of("{on_full: drop}"), 3, 24, "must be one of"},
-      {of("{kye: x}"), 3, 15, "unknown key 'kye'", "did you mean 'key'?"},
+      {of("{kye: x}"), 3, 15, "unknown key 'kye'", "the keys are key, limit, on_full"},
       {of("{key: \"${{ params.custmer }}\"}"), 3, 25, "unknown param 'custmer'",
        "did you mean 'customer'?"},
       {of("{key: \"${{ params.list }}\"}"), 3, 25, "is a list or an object"},
