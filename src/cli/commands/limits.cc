@@ -139,7 +139,8 @@ void add_limits(CommandSpec app, Command& chosen) {
   one.on_chosen(chosen, [name](Context& c) { return show_limit(c, *name); });
   auto options = std::make_shared<LimitOptions>();
   CommandSpec set = limits.command(
-      "set", "Set a limit as a whole, also while tasks hold it: what is not given is not limited");
+      "set",
+      "Create or replace a limit, also while tasks hold it: what is not given is not limited");
   set.option("limit", options->name, "Name of the limit").required();
   set.option("--slots", options->slots, "Maximum number of tasks that hold it at once")
       .between(1, kSlotsOfLimitMax)
