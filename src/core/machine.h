@@ -213,10 +213,9 @@ void start_children(Context& cx);
 void adopt_child(Context& cx, RunIx ix);  // nothing for a run that is no child
 // True: its run was asked to end, and the task ends with it.
 bool stop_child_of(Context& cx, TaskIx ix);
-// The run is paused, resumed or ending: so are its children.
-void pass_down(Context& cx, RunIx ix);
+void pass_down(Context& cx, RunIx ix);  // that it is paused, resumed or ending
 void on_child_ended(Context& cx, const Run& child);  // so does the attempt that it is
-// Keeps what params of children and the outputs of the run read.
+// What params of children and the outputs of the run read.
 void read_passed(State& state, Run& run, ReadSpan span, std::string_view values);
 void repair_children(Context& cx, const StoreImage& image);  // after a load
 // Why no value is known of this read, for people.

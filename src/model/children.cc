@@ -28,6 +28,7 @@ std::string_view foreign_to_child(const NodeSpec& node) {
       {"workdir", !command.workdir.empty()},
       {"secrets", !node.secrets.empty()},
       {"exclusive", node.exclusive},
+      {"limits", !node.limits.empty()},
       {"scheduled_timeout", node.scheduled_timeout.has_value()},
       {"stale_after", node.stale_after.has_value()},
       {"inputs", !node.inputs.empty()},

@@ -197,6 +197,9 @@ void start_child(Context& cx, TaskIx ix) {
         not_started(Verdict::kChildFailed,
                     "cannot start a run of sub-DAG " + in_quotes(plan->spec.name) + ": " + wrong));
   }
+  if (std::string wrong = set_group(request, *plan); !wrong.empty()) {
+    return end_child_attempt(cx, ix, not_started(Verdict::kCouldNotStart, std::move(wrong)));
+  }
   const RunId child = make_run(cx, plan, std::move(request));
   std::get<Queued>(task.phase).child = child;
   cx.event(EventKind::kChildStarted, {.worker = {}, .task = ix, .run = {}},
