@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/planted.h"
 #include "model/reuse.h"
 #include "sim/draw.h"
 
@@ -345,9 +346,14 @@ namespace {
 
 // The same params, or one of those that are drawn with another value.
 std::string changed_params(const std::string& params) {
-  if (params.contains(R"("n":2)")) return R"({"n":3})";
-  if (params.contains(R"("l":)")) return R"({"l":["z"]})";
-  return params;
+  if (params.contains(R"("n":2)")) return R"({"n":4})";
+  if (!params.contains(R"("l":[)")) return params;
+  // Another list of the same length: each of its items is one letter.
+  std::string changed = params;
+  for (std::size_t i = changed.find('['); i + 1 < changed.size(); ++i) {
+    if (changed[i] >= 'a' && changed[i] <= 'z') changed[i] = changed[i] == 'z' ? 'y' : 'z';
+  }
+  return changed;
 }
 
 TaskStates states_of(const Tables& tables, RunId run, const DagPlan& plan) {
@@ -381,6 +387,10 @@ std::shared_ptr<const KeptResults> results_of(const Tables& tables, const RunRow
       node.tasks.push_back({to_text(id), any ? *data->second.outputs : std::string()});
     }
   }
+  // The rest of what is kept then stands behind a task that runs again.
+  if (planted(PlantedBug::kKeptBehindRerun) && kept->nodes.size() > 1) {
+    kept->nodes.erase(kept->nodes.begin());
+  }
   return kept;
 }
 
@@ -405,7 +415,8 @@ void Clients::rerun(const Act& act) {
   command.idempotency_key = fmt::format("again-{}", act.pick);
   std::vector<std::uint32_t> again;
   if (!act.on) again.push_back(static_cast<std::uint32_t>(act.pick / 64 % plan->nodes.size()));
-  const RunFacts now{.plan = plan, .params = command.params};
+  RunFacts now{.plan = plan, .params = command.params};
+  if (planted(PlantedBug::kKeptDespiteParams)) now.params = earlier.request->params;
   command.kept = results_of(tables, earlier, now, again);
   ask(std::move(command), kUntilTold, [this](const auto* answer) {
     const auto* yes = answer ? std::get_if<core::RunAccepted>(answer) : nullptr;

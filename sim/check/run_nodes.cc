@@ -34,7 +34,7 @@ void RunNodes::note_outputs(std::uint32_t task_index, const std::string& outputs
 
 void RunNodes::note_run(const RunRow& run) {
   if (run.request && run.request->params == R"({"n":2})") param_ = 2;
-  if (run.request && run.request->params == R"({"n":3})") param_ = 3;  // of a rerun
+  if (run.request && run.request->params == R"({"n":4})") param_ = 4;  // of a rerun
   const std::set<std::uint32_t> before =
       std::exchange(stopped_, std::set<std::uint32_t>(run.stopped.begin(), run.stopped.end()));
   for (std::size_t i = 0; i + 1 < run.late.size(); i += 2) {

@@ -7,7 +7,6 @@
 #include <utility>
 #include <variant>
 
-#include "base/planted.h"
 #include "model/condition.h"
 #include "model/expression.h"
 #include "model/value.h"
@@ -90,7 +89,6 @@ class ChangedParams {
   }
 
   bool any_of(const Reads& reads) const {
-    if (planted(PlantedBug::kKeptDespiteParams)) return false;
     return std::ranges::any_of(reads.params,
                                [this](const Steps& steps) { return changed_.contains(steps); });
   }
@@ -151,7 +149,7 @@ class Matcher {
     const auto& needs = plan.nodes[node].needs;
     const bool same_needs =
         std::ranges::all_of(needs, [this](std::uint32_t need) { return as_before_[need]; });
-    if (!same_needs && !planted(PlantedBug::kKeptBehindRerun)) return false;
+    if (!same_needs) return false;
     const bool same_slot = now_.slot == earlier_.slot && now_.slot_end == earlier_.slot_end;
     if (changed.any_of(reads_[node]) || (reads_[node].slot && !same_slot)) return false;
     // Who approved it saw that DAG with those params.
