@@ -15,14 +15,15 @@ namespace {
 
 using Kind = Expression::Kind;
 
-struct Found {
+struct KeyPart {
   Value value;
   std::string shown;  // where it is from
 };
 
-Found constant(Value::Kind kind, const std::string& text) { return {{kind, text}, text}; }
+KeyPart constant(Value::Kind kind, const std::string& text) { return {{kind, text}, text}; }
 
-Found find_value(const Expression& expression, const std::function<Value(const Path&)>& value_of) {
+KeyPart find_value(const Expression& expression,
+                   const std::function<Value(const Path&)>& value_of) {
   switch (expression.kind) {
     case Kind::kText:
       return constant(Value::Kind::kText, expression.text);
@@ -33,7 +34,7 @@ Found find_value(const Expression& expression, const std::function<Value(const P
     case Kind::kPath:
       return {value_of(expression.path), expression.path.shown};
     case Kind::kDefault: {
-      Found last;
+      KeyPart last;
       for (const Expression& part : expression.parts) {
         last = find_value(part, value_of);
         if (last.value.is_there()) break;
@@ -48,7 +49,7 @@ Found find_value(const Expression& expression, const std::function<Value(const P
   return {{Value::Kind::kNull, "null"}, "null"};
 }
 
-std::string why_no_key(const Found& found) {
+std::string why_no_key(const KeyPart& found) {
   switch (found.value.kind) {
     case Value::Kind::kMissing:
       return fmt::format("has no value: there is no {}; add a default with ??", found.shown);
@@ -89,7 +90,7 @@ std::expected<std::string, std::string> evaluate_key(
     const Template& key, const std::function<Value(const Path&)>& value_of) {
   std::string out = key.texts.empty() ? std::string() : key.texts.front();
   for (std::size_t i = 0; i < key.expressions.size(); ++i) {
-    const Found found = find_value(key.expressions[i], value_of);
+    const KeyPart found = find_value(key.expressions[i], value_of);
     if (std::string why = why_no_key(found); !why.empty()) return std::unexpected(std::move(why));
     out += found.value.text;
     out += key.texts[i + 1];
