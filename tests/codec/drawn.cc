@@ -356,7 +356,7 @@ DagSpec drawn_dag(Rng& rng) {
     if (rng.chance(500)) spec.finally_timeout = hours(2);
   }
   for (NodeSpec& node : spec.nodes) {
-    if (!node.wait && rng.chance(200)) node.limits = {"api", "db"};
+    if (!node.wait && !node.child && rng.chance(200)) node.limits = {"api", "db"};
   }
   spec.barrier_levels = rng.chance(500);
   if (rng.chance(300)) {

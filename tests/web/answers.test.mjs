@@ -25,10 +25,12 @@ after(async () => {
   await cluster?.stop();
 });
 
+const tokens = new Map();
 async function loggedIn(role) {
+  if (!tokens.has(role)) tokens.set(role, cluster.token(role));
   const page = await openPage(browser);
   await page.goto(cluster.url);
-  await page.getByLabel(/token/i).fill(cluster.token(role));
+  await page.getByLabel(/token/i).fill(tokens.get(role));
   await page.keyboard.press('Enter');
   await page.locator('[data-live="live"]').waitFor();
   return page;
