@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -40,7 +41,9 @@ Group group_of(const RunRow& run) {
   return {run.plan->spec.name, key_of(*run.plan->spec.concurrency, run.request->params)};
 }
 
-bool goes_on(const RunRow& run) { return run.state == RunState::kRunning && !run.waits_for_turn; }
+bool goes_on(const RunRow& run) {
+  return run.state == RunState::kRunning && !run.waits_for_turn && run.starts_at == kNever;
+}
 bool waits(const RunRow& run) {
   return run.state == RunState::kRunning && run.waits_for_turn && run.ending == RunEnding::kNone;
 }
@@ -98,6 +101,7 @@ class TurnsInOrder : public CommitChecker {
 
   void committed(const Picture& picture, const Committed&) override {
     std::vector<const RunRow*> begun;
+    std::set<RunId> fresh;  // their time came in this commit, when others had theirs
     for (const auto& change : picture.runs().changes()) {
       const RunRow& run = *change.after;
       if (limit_of(run) == nullptr) continue;
@@ -106,12 +110,14 @@ class TurnsInOrder : public CommitChecker {
       waits(run) ? (void)waiting_[group_of(run)].insert(run.id)
                  : (void)waiting_[group_of(run)].erase(run.id);
       if (goes_on(run) && !went_on && !had_ended) begun.push_back(&run);
+      if (change.before && change.before->starts_at != kNever) fresh.insert(run.id);
     }
     for (const RunRow* run : begun) {
       const auto& waiting = waiting_[group_of(*run)];
-      if (waiting.empty() || *waiting.begin() > run->id) continue;
-      violated("run {} began while run {} of its group waited", to_text(run->id),
-               to_text(*waiting.begin()));
+      const auto older =
+          std::ranges::find_if(waiting, [&](RunId id) { return !fresh.contains(id); });
+      if (older == waiting.end() || *older > run->id) continue;
+      violated("run {} began while run {} of its group waited", to_text(run->id), to_text(*older));
     }
   }
 

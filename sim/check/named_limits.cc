@@ -83,6 +83,7 @@ class NamedLimitKept : public LimitChecker {
         violated("{} was granted, but limit '{}' does not exist", say(task), name);
         continue;
       }
+      if (changed().contains(name)) continue;  // it may have been larger in between
       std::uint32_t slots = 0;
       for (const LimitRow* row : {old, is}) {
         if (row != nullptr) slots = std::max(slots, row->slots == 0 ? kNoLimit : row->slots);
