@@ -94,7 +94,7 @@ class Context {
   std::vector<RunIx> runs_ended;
   std::vector<RunIx> runs_closed;  // of these, the ones that have: they leave memory
   std::uint32_t turns_left = 100;  // how many runs may still begin in this step
-  std::vector<TaskIx> starting;  // sub-DAGs whose runs are to be made in this step
+  std::vector<TaskIx> starting;    // sub-DAGs whose runs are to be made in this step
   // Whether another worker could take a task of this class that leaves this worker: one answer
   // serves all tasks that come back together.
   std::map<std::pair<ClassIx, WorkerIx>, bool> others_fit;

@@ -213,7 +213,7 @@ void start_children(Context& cx);
 void adopt_child(Context& cx, RunIx ix);  // nothing for a run that is no child
 // True: its run was asked to end, and the task ends with it.
 bool stop_child_of(Context& cx, TaskIx ix);
-void pass_down(Context& cx, RunIx ix);  // that it is paused, resumed or ending
+void pass_down(Context& cx, RunIx ix);               // that it is paused, resumed or ending
 void on_child_ended(Context& cx, const Run& child);  // so does the attempt that it is
 // What params of children and the outputs of the run read.
 void read_passed(State& state, Run& run, ReadSpan span, std::string_view values);

@@ -49,7 +49,7 @@ struct RunRequest {
   std::uint32_t parent_index = 0;
   Epoch parent_epoch = {0};
   std::string parent_task = {};  // name of that task, and its number within a map
-  RunId rerun_of = {};            // the run whose results it was allowed to keep; 0: none
+  RunId rerun_of = {};           // the run whose results it was allowed to keep; 0: none
 };
 
 struct RunRow {  // key: id

@@ -67,8 +67,8 @@ struct Run {
   bool paused = false;
   bool waits_for_turn = false;  // its group is full: nothing of it has started
   std::string reason;           // why another run ended it
-  bool paused_above = false;  // a run that it is a child of is paused, directly or not
-  std::int8_t priority = 0;   // of the tasks that it is a child of, added to that of its own
+  bool paused_above = false;    // a run that it is a child of is paused, directly or not
+  std::int8_t priority = 0;     // of the tasks that it is a child of, added to that of its own
   bool dirty = false;
   Instant created_at;
   Judged timeout_at = kJudgedNever;
