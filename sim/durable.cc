@@ -569,16 +569,9 @@ std::vector<std::string> durable_differences(const State& memory, const State& r
   return Comparison(memory, reloaded).run();
 }
 
-namespace {
-
-bool is_sweeping(const State& state) {
-  return std::ranges::any_of(state.bulk, [&](RunIx ix) { return state.runs[ix].sweeping; });
-}
-
-}  // namespace
-
 std::vector<std::string> reload_differences(const State& memory, const StoreImage& image) {
-  if (is_sweeping(memory)) return {};
+  const auto sweeps = [&](RunIx ix) { return memory.runs[ix].sweeping; };
+  if (std::ranges::any_of(memory.bulk, sweeps)) return {};
   Effects repairs;
   const State reloaded =
       load(memory.policy, memory.term, memory.clock.last_seen(), 1, image, repairs);

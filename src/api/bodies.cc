@@ -60,26 +60,6 @@ void read_dag_or_name(Reading& in, NodeIx node, SubmitBody& out) {
   out.dag_at = in.document().position_of(node);
 }
 
-// The object that begins at this place of a text that is known to be JSON.
-std::string_view object_at(std::string_view json, codec::Position at) {
-  for (std::uint32_t line = 1; line < at.line; ++line) json.remove_prefix(json.find('\n') + 1);
-  json.remove_prefix(at.column - 1);
-  std::size_t depth = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (quoted && c == '\\')
-      ++i;
-    else if (c == '"')
-      quoted = !quoted;
-    else if (!quoted && (c == '{' || c == '['))
-      ++depth;
-    else if (!quoted && (c == '}' || c == ']') && --depth == 0)
-      return json.substr(0, i + 1);
-  }
-  return json;
-}
-
 void read_params(Reading& in, NodeIx node, SubmitBody& out) {
   std::string text;
   codec::append_compact(text, in.document(), node);
@@ -518,23 +498,30 @@ constexpr codec::Field<WebhookBody> kWebhookFields[] = {
 };
 
 template <class T, std::size_t N>
-codec::Decoded<T> read(std::string_view json, const codec::Field<T> (&fields)[N]) {
-  return codec::decode<T>(json, UnknownKeys::kRefused, [&](Reading& in, NodeIx root, T& out) {
+codec::Decoded<T> read(std::string_view json, const codec::Field<T> (&fields)[N],
+                       UnknownKeys unknown = UnknownKeys::kRefused) {
+  return codec::decode<T>(json, unknown, [&](Reading& in, NodeIx root, T& out) {
     codec::read_object(in, root, {}, fields, out);
   });
+}
+
+// The same where all of it may be left out.
+template <class T, std::size_t N>
+codec::Decoded<T> read_if_any(std::string_view json, const codec::Field<T> (&fields)[N]) {
+  return json.find_first_not_of(" \t\r\n") == std::string_view::npos ? T{} : read(json, fields);
 }
 
 }  // namespace
 
 codec::Decoded<SubmitBody> read_submit(std::string_view json) {
   auto body = read(json, kSubmitFields);
-  if (body && body->dag_name.empty()) body->dag_json = object_at(json, body->dag_at);
+  if (body && body->dag_name.empty()) body->dag_json = codec::object_at(json, body->dag_at);
   return body;
 }
 
 codec::Decoded<SubmitManyBody> read_submit_many(std::string_view json) {
   auto body = read(json, kManyFields);
-  if (body && body->dag_at.line > 0) body->dag_json = object_at(json, body->dag_at);
+  if (body && body->dag_at.line > 0) body->dag_json = codec::object_at(json, body->dag_at);
   return body;
 }
 
@@ -543,8 +530,7 @@ codec::Decoded<SubmitItem> read_submit_item(std::string_view json) {
 }
 
 codec::Decoded<SubmitBody> read_submit_named(std::string_view json) {
-  if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) return SubmitBody{};
-  return read(json, kNamedFields);
+  return read_if_any(json, kNamedFields);
 }
 
 codec::Decoded<LeaseBody> read_lease_request(std::string_view json) {
@@ -554,8 +540,7 @@ codec::Decoded<LeaseBody> read_lease_request(std::string_view json) {
 codec::Decoded<LeaseBody> read_lease_held(std::string_view json) { return read(json, kHeldFields); }
 
 codec::Decoded<TriggerBody> read_trigger(std::string_view json) {
-  if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) return TriggerBody{};
-  return read(json, kTriggerFields);
+  return read_if_any(json, kTriggerFields);
 }
 
 codec::Decoded<LimitBody> read_limit_body(std::string_view json) {
@@ -563,18 +548,15 @@ codec::Decoded<LimitBody> read_limit_body(std::string_view json) {
 }
 
 codec::Decoded<DrainBody> read_drain(std::string_view json) {
-  if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) return DrainBody{};
-  return read(json, kDrainFields);
+  return read_if_any(json, kDrainFields);
 }
 
 codec::Decoded<SignalBody> read_signal(std::string_view json) {
-  if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) return SignalBody{};
-  return read(json, kSignalFields);
+  return read_if_any(json, kSignalFields);
 }
 
 codec::Decoded<ApproveBody> read_approve(std::string_view json) {
-  if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) return ApproveBody{};
-  return read(json, kApproveFields);
+  return read_if_any(json, kApproveFields);
 }
 
 codec::Decoded<RejectBody> read_reject(std::string_view json) { return read(json, kRejectFields); }
@@ -584,17 +566,11 @@ codec::Decoded<BulkLettersBody> read_bulk_letters(std::string_view json) {
 }
 
 codec::Decoded<ExitedBody> read_exited(std::string_view json) {
-  return codec::decode<ExitedBody>(json, UnknownKeys::kIgnored,
-                                   [&](Reading& in, NodeIx root, ExitedBody& out) {
-                                     codec::read_object(in, root, {}, kExitedFields, out);
-                                   });
+  return read(json, kExitedFields, UnknownKeys::kIgnored);
 }
 
 codec::Decoded<LifecycleBody> read_lifecycle(std::string_view json) {
-  return codec::decode<LifecycleBody>(json, UnknownKeys::kIgnored,
-                                      [&](Reading& in, NodeIx root, LifecycleBody& out) {
-                                        codec::read_object(in, root, {}, kLifecycleFields, out);
-                                      });
+  return read(json, kLifecycleFields, UnknownKeys::kIgnored);
 }
 
 codec::Decoded<TokenBody> read_token_request(std::string_view json) {

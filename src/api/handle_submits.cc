@@ -37,9 +37,9 @@ boost::asio::awaitable<Expected<Plans>> find_plans(Call& call, const SubmitManyB
   if (plans.empty()) co_return plans;
   auto found = co_await fetch(call.backend, [&](store::Reader& reader) -> store::Result<Plans> {
     for (auto& [name, plan] : plans) {
-      auto found = find_named(reader, name);
-      if (!found) return std::unexpected(found.error());
-      plan = std::move(found->plan);
+      auto stored = find_named(reader, name);
+      if (!stored) return std::unexpected(stored.error());
+      plan = std::move(stored->plan);
     }
     return std::move(plans);
   });

@@ -14,7 +14,7 @@
 #include "codec/dag_read.h"
 #include "codec/reading.h"
 #include "model/check.h"
-#include "model/children.h"
+#include "model/passing/children.h"
 #include "model/expression.h"
 #include "model/expression_check.h"
 #include "model/value.h"

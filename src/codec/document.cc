@@ -303,4 +303,23 @@ std::string Document::owner_of(NodeIx node) const {
   return name_of(path.size() < 2 ? 0 : path[path.size() - 2]);
 }
 
+std::string_view object_at(std::string_view json, Position at) {
+  for (std::uint32_t line = 1; line < at.line; ++line) json.remove_prefix(json.find('\n') + 1);
+  json.remove_prefix(at.column - 1);
+  std::size_t depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (quoted && c == '\\')
+      ++i;
+    else if (c == '"')
+      quoted = !quoted;
+    else if (!quoted && (c == '{' || c == '['))
+      ++depth;
+    else if (!quoted && (c == '}' || c == ']') && --depth == 0)
+      return json.substr(0, i + 1);
+  }
+  return json;
+}
+
 }  // namespace vortex::codec

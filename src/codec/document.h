@@ -138,4 +138,7 @@ Position position_at(std::string_view text, std::size_t offset);
 // One token of a JSON pointer with its slash: ~ and / escaped.
 void append_pointer(std::string& pointer, std::string_view token);
 
+// The object that begins at this place of a text that is known to be JSON.
+std::string_view object_at(std::string_view json, Position at);
+
 }  // namespace vortex::codec

@@ -16,6 +16,7 @@
 
 #include "core/command.h"
 #include "core/context.h"
+#include "core/dag/children.h"
 #include "core/dag/limits.h"
 #include "core/transitions.h"
 #include "model/states.h"
@@ -199,27 +200,6 @@ void forget_wait(Context& cx, TaskIx ix);
 void on_wait_due(Context& cx, TaskIx ix);
 void on_signal_run(Context& cx, const SignalRun& command);
 void on_answer_approval(Context& cx, const AnswerApproval& command);
-
-// Sub-DAGs: tasks that are runs of another DAG, Queued while that run lives.
-//
-// The run is made in the step that starts the task, one for each attempt: the task and its epoch
-// name it. Ends go up, cancels, pauses and time limits go down, each in the step that they are of.
-
-std::uint32_t parallel_max(const NodeSpec& spec);  // of its tasks in play; 0: any number
-inline bool is_paused(const Run& run) { return run.paused || run.paused_above; }
-// The task is Queued and nowhere; start_children makes its run when this step settles.
-void place_child(Context& cx, TaskIx ix);
-void start_children(Context& cx);
-void adopt_child(Context& cx, RunIx ix);  // nothing for a run that is no child
-// True: its run was asked to end, and the task ends with it.
-bool stop_child_of(Context& cx, TaskIx ix);
-void pass_down(Context& cx, RunIx ix);               // that it is paused, resumed or ending
-void on_child_ended(Context& cx, const Run& child);  // so does the attempt that it is
-// What params of children and the outputs of the run read.
-void read_passed(State& state, Run& run, ReadSpan span, std::string_view values);
-void repair_children(Context& cx, const StoreImage& image);  // after a load
-// Why no value is known of this read, for people.
-std::string why_unknown(const Run& run, const ValueRead& read);
 
 // Where a Queued task stands: ready for workers, parked by a limit or a pause, or in backoff.
 //

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/unseen.h"
-#include "model/children.h"
+#include "model/passing/children.h"
 #include "model/dag.h"
 
 namespace vortex {

@@ -14,7 +14,7 @@
 
 #include "base/text.h"
 #include "model/check.h"
-#include "model/children.h"
+#include "model/passing/children.h"
 #include "model/condition.h"
 #include "model/expression.h"
 

@@ -17,7 +17,7 @@
 #include "base/assert.h"
 #include "base/text.h"
 #include "model/check.h"
-#include "model/children.h"
+#include "model/passing/children.h"
 #include "model/dag.h"
 #include "model/expression_check.h"
 

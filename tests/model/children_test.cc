@@ -1,5 +1,5 @@
 // Which DAGs a DAG may run as sub-DAGs, and what it may give them.
-#include "model/children.h"
+#include "model/passing/children.h"
 
 #include <memory>
 #include <string>

@@ -106,6 +106,7 @@ struct Later {
     due = s.now + ahead;
     run = s.submit(dag({node("a")}));
     s.run(run).starts_at = due;
+    s.task({run, 0}).state = TaskState::kWaiting;
     s.commit();
   }
   Story s;

@@ -15,7 +15,7 @@
 #include "base/zone_files.h"
 #include "core/state/policy.h"
 #include "model/check.h"
-#include "model/children.h"
+#include "model/passing/children.h"
 
 namespace vortex::api {
 namespace {

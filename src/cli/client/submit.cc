@@ -18,7 +18,7 @@
 #include "codec/dag_json.h"
 #include "codec/json_writer.h"
 #include "codec/params.h"
-#include "model/children.h"
+#include "model/passing/children.h"
 
 namespace vortex::cli {
 namespace {

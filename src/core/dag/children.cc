@@ -1,4 +1,4 @@
-#include "model/children.h"
+#include "model/passing/children.h"
 
 #include <algorithm>
 #include <expected>
@@ -14,7 +14,7 @@
 #include "core/machine.h"
 #include "core/reconcile.h"
 #include "model/check.h"
-#include "model/evaluate.h"
+#include "model/passing/evaluate.h"
 #include "model/schedule.h"
 
 namespace vortex::core {

@@ -1,4 +1,4 @@
-#include "cli/commands/held_process.h"
+#include "cli/local/held_process.h"
 
 #include <algorithm>
 #include <array>

@@ -17,7 +17,7 @@
 
 #include "model/check.h"
 #include "model/dag.h"
-#include "model/evaluate.h"
+#include "model/passing/evaluate.h"
 #include "model/plan.h"
 
 namespace vortex {

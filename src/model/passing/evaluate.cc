@@ -1,4 +1,4 @@
-#include "model/evaluate.h"
+#include "model/passing/evaluate.h"
 
 #include <utility>
 #include <vector>

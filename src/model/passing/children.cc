@@ -1,4 +1,4 @@
-#include "model/children.h"
+#include "model/passing/children.h"
 
 #include <algorithm>
 #include <array>
