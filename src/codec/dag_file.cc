@@ -14,9 +14,9 @@
 #include "codec/dag_read.h"
 #include "codec/reading.h"
 #include "model/check.h"
-#include "model/passing/children.h"
 #include "model/expression.h"
 #include "model/expression_check.h"
+#include "model/passing/children.h"
 #include "model/value.h"
 
 namespace vortex::codec {

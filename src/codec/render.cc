@@ -12,9 +12,9 @@
 #include "codec/json_writer.h"
 #include "codec/sync_json.h"
 #include "model/check.h"
-#include "model/passing/evaluate.h"
 #include "model/expression.h"
 #include "model/ids.h"
+#include "model/passing/evaluate.h"
 #include "model/rows.h"
 #include "model/schedule.h"
 

@@ -451,7 +451,7 @@ std::string child_text(Context& cx, RunId id) {
   if (!ix.valid()) return "waits for child run " + to_text(id);
   const Run& child = cx.run(ix);
   const auto of = [&](TaskState state) { return child.made[number_of(state)]; };
-  std::string out =
+  const std::string out =
       "waits for child run " + to_text(id) + " of DAG " + quoted(child.plan->spec.name) + ": " +
       std::to_string(of(TaskState::kCompleted)) + " of " + count_text(child.plan->tasks, "task") +
       " completed, " + std::to_string(of(TaskState::kScheduled) + of(TaskState::kRunning)) +

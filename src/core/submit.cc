@@ -230,7 +230,7 @@ void on_submit(Context& cx, const SubmitRun& command) {
   }
   // What is kept is known to this step alone.
   if (command.kept && !command.kept->nodes.empty()) {
-    if (std::string full = why_group_is_full(cx.state, **plan, request); !full.empty()) {
+    if (const std::string full = why_group_is_full(cx.state, **plan, request); !full.empty()) {
       return cx.refuse(command.request, RefusalKind::kWrongState,
                        "a run that keeps results has to begin at once; " + full);
     }

@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include "base/unseen.h"
-#include "model/passing/children.h"
 #include "model/dag.h"
+#include "model/passing/children.h"
 
 namespace vortex {
 namespace {

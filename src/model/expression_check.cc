@@ -14,9 +14,9 @@
 
 #include "base/text.h"
 #include "model/check.h"
-#include "model/passing/children.h"
 #include "model/condition.h"
 #include "model/expression.h"
+#include "model/passing/children.h"
 
 namespace vortex {
 namespace {

@@ -17,9 +17,9 @@
 #include "base/assert.h"
 #include "base/text.h"
 #include "model/check.h"
-#include "model/passing/children.h"
 #include "model/dag.h"
 #include "model/expression_check.h"
+#include "model/passing/children.h"
 
 namespace vortex {
 namespace {

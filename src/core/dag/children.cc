@@ -190,7 +190,7 @@ void start_child(Context& cx, TaskIx ix) {
     return end_child_attempt(cx, ix, not_started(Verdict::kCouldNotStart, params.error()));
   }
   RunRequest request = request_for(cx, task, *std::move(params));
-  if (std::string wrong = over_quota(cx.state, *plan, request); !wrong.empty()) {
+  if (const std::string wrong = over_quota(cx.state, *plan, request); !wrong.empty()) {
     REACHED("core: sub-DAG not started because a quota is used up");
     return end_child_attempt(
         cx, ix,

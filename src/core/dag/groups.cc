@@ -34,7 +34,7 @@ std::string shown_group(const GroupName& name) {
 // "r7", "r7 and 3 others"
 std::string group_holders(const RunGroup& group) {
   if (group.holding.empty()) return "nobody";
-  const std::string first = to_text(*group.holding.begin());
+  std::string first = to_text(*group.holding.begin());
   if (group.holding.size() == 1) return first;
   return first + " and " + count_text(group.holding.size() - 1, "other run");
 }

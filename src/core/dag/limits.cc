@@ -96,6 +96,7 @@ void count_grant(Context& cx, ClassIx cls) {
 
 ClassIx use_class(State& state, const NodeSpec& spec) {
   std::vector<LimitIx> limits;
+  limits.reserve(spec.limits.size());
   for (const std::string& name : spec.limits) limits.push_back(state.limits.use(name));
   const ClassIx cls = state.ready.use_class(spec.requirements, limits);
   if (limits.empty() || state.ready[cls].users > 1) return cls;
@@ -292,7 +293,7 @@ std::vector<LimitInfo> limit_infos(const State& state, Instant now) {
   for (const auto& [name, ix] : state.limits.by_name()) {
     const Limit& limit = state.limits[ix];
     LimitInfo& info = out.emplace_back();
-    info.row = limit;
+    info.row = static_cast<const LimitRow&>(limit);
     info.is_set = limit.is_set;
     info.held = limit.held;
     for (const ClassIx cls : limit.classes) info.waiting += state.ready[cls].ready;
